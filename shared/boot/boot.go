@@ -1,15 +1,14 @@
-// Package boot turns the environment into the parts that a program is built from: the stores, the
-// verifier of credentials, the logger, the clock and the limits. It is the only package that reads
-// environment variables.
+// Package boot turns the environment into the components of a program: the stores, the verifier of
+// credentials, the logger, the clock and the limits. It is the only package that reads environment
+// variables.
 //
 // [Settings] is the one table of all settings. [Read] looks up the text of each setting in several
-// sources, of which the first that has it wins, and reports all missing and wrong settings
-// together. [Open] opens what the resulting [Config] names. Neither uses the network: the first
-// token fetches the key set, and the first request connects to buckets and gets credentials, so a
-// function that is never called costs nothing.
+// sources in order of precedence, and reports all missing and wrong settings together. [Open] opens
+// the components that the resulting [Config] names. Neither uses the network: the first token
+// fetches the key set, and the first request connects to buckets and gets credentials, so the start
+// of a function stays cheap.
 //
-// boot stands beside the services and imports none of them, so that a function contains only the
-// services that it serves.
+// boot does not import services, so that a function contains only the services that it serves.
 package boot
 
 import (
@@ -41,16 +40,16 @@ import (
 	"tiltyard/shared/tables/vending"
 )
 
-// Config holds the values of all settings.
+// Config contains the values of all settings.
 type Config struct {
-	Root           string   // directory, made when it is missing, or s3:// URL
+	Root           string   // a directory, created if it is missing, or an s3:// URL
 	AllowLocations []string // directories, which must exist, or s3:// URLs
 	Records        string   // dynamodb://TABLE; empty: in the root
 	Jobs           string   // URL of a queue of SQS; empty: none
 	HeavyJobs      string   // URL of another one, for heavy work; empty: none
 	Maintain       bool     // maintenance of tables that are written to, by jobs
 	Auto           stores.AutoRefresh
-	DropRetention  time.Duration // how long dropped tables can be restored if no property sets it
+	DropRetention  time.Duration // time for which dropped tables can be restored if no property sets it
 	Events         string        // source of events; empty: none
 	EventRetention time.Duration // of events
 	EventTarget    string        // ARN or URL that events are forwarded to; empty: nowhere
@@ -72,13 +71,13 @@ type Config struct {
 
 	Traces        string            // base URL of a collector; empty: no traces
 	TracesShare   float64           // of traces that begin here and are recorded
-	TracesHeaders map[string]string // for the collector, which may be secrets
+	TracesHeaders map[string]string // for the collector; the values may be secret
 
 	Secrets   string            // a file, kms: and the ARN of a key, or autoKeys; empty: no secrets
 	Executors []executor.Config // of functions
 
 	Wasm       bool        // runs functions that are WebAssembly modules
-	WasmLimits wasm.Limits // of each of them
+	WasmLimits wasm.Limits // of each function
 
 	BasePath       string
 	RequestTimeout time.Duration
@@ -96,35 +95,35 @@ type Config struct {
 	Anonymous      bool // versions do not record the principal of their commit
 }
 
-// HasCredentials reports whether there is any way to sign in.
+// HasCredentials reports whether any kind of credentials is configured.
 func (c Config) HasCredentials() bool { return c.Token != "" || c.APIKeys != "" || c.JWKS != "" }
 
-// An Env holds the parts that a program is built from. They are safe for concurrent use.
+// An Env contains the components of a program. They are safe for concurrent use.
 type Env struct {
 	Config
 	Objects  *objectstore.Roots // the home root first, then the allowed locations
 	Records  record.Store       // records of transactions and stored answers
-	Queue    jobs.Queue         // carries jobs; nil when none is configured
-	Heavy    jobs.Queue         // carries heavy work; nil when none is configured
+	Queue    jobs.Queue         // nil if there are no jobs
+	Heavy    jobs.Queue         // for heavy jobs; nil if none is configured
 	Memory   *memory.Budget     // budget of requests and jobs
 	Verifier auth.Verifier
 	Policies *auth.Policies // nil: the scopes of tokens decide
-	Vendor   vending.Vendor // makes credentials for clients; nil: clients get none
+	Vendor   vending.Vendor // issues credentials to clients; nil: none
 	Runtimes udf.Runtimes   // by kind: runtimes of functions that need a configuration
 	Logger   *slog.Logger
-	Audit    *slog.Logger // gets lines that no log level drops; they are a chain of package audit
+	Audit    *slog.Logger // lines at all log levels, chained as in package audit
 	Now      func() time.Time
 	Traces   *tracing.Tracer // nil: no traces
 
-	// Observers are called with each request that the handler has answered, and Metrics writes the
-	// answer to GET /metrics; nil when there is none. Both must be set before Handler is called.
+	// Observers are called with each answered request, and Metrics writes the answer to GET /metrics;
+	// it may be nil. Both must be set before Handler is called.
 	Observers []func(*httpapi.Served)
 	Metrics   func(io.Writer)
 }
 
-// FromEnv is Read and Open for functions, which are configured by their environment alone. When a
-// setting is missing or wrong, it writes the error to standard error and ends the program, because
-// a function has no caller at that time.
+// FromEnv is Read and Open for functions, whose only source is the environment. If a setting is
+// missing or wrong, it writes the error to standard error and ends the program, because a function
+// has no caller at that time.
 func FromEnv() *Env {
 	env, err := openFromEnv(os.Stderr)
 	ExitOn(err)
@@ -139,6 +138,7 @@ func ExitOn(err error) {
 	}
 }
 
+// openFromEnv does the work of FromEnv, and returns the error.
 func openFromEnv(log io.Writer) (*Env, error) {
 	config, err := Read(Environment)
 	if err != nil {

@@ -25,6 +25,7 @@ func (e *Env) CheckRoot(ctx context.Context) error {
 		"docs/stores.md names stores that give them; perhaps a proxy before this one drops headers", uri, &broken)
 }
 
+// wrap adds context to an error. It returns nil for nil.
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil

@@ -31,8 +31,8 @@ func (e *Env) AddExecutors(lambda func(arn string) (executor.Carrier, error), se
 	return nil
 }
 
-// Runs returns an error unless the configuration has a runtime for the JSON description of one. It
-// serves programs that describe functions but run none.
+// Runs returns an error if no configured executor or runtime accepts the given runtime, a JSON object.
+// It is for programs that register functions but run none.
 func (e *Env) Runs(runtime []byte) error {
 	var declared struct {
 		Kind string `json:"kind"`

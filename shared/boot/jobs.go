@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/storage/cloud"
 )
 
-// openJobs opens the queues of jobs and of heavy work, or returns nil for one that is not configured. It sends no request.
+// openJobs opens the queues of jobs and of heavy work, or returns nil for a queue that is not configured. It sends no request.
 // Region, endpoint and credentials come from the environment.
 func openJobs(c Config) (queue, heavy jobs.Queue, err error) {
 	if c.Jobs == "" {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// usualCache is the size of the cache when there is enough memory.
+	// usualCache is the size of the cache if there is enough memory.
 	usualCache = 512 << 20
 	// usualFloor is the memory of the program itself: code, stacks, connections, and caches of tables
 	// and callers that are not in the cache budget.
@@ -22,9 +22,8 @@ const (
 	unknownMachine = 8 << 30
 )
 
-// divideMemory fills in the sizes of the configuration that depend on the memory of the process,
-// sets the limit of the Go runtime when GOMEMLIMIT does not, and returns the budget of requests and
-// jobs.
+// divideMemory sets the sizes in the configuration that depend on the memory of the process, sets
+// the limit of the Go runtime unless GOMEMLIMIT does, and returns the budget of requests and jobs.
 //
 //	limit of the runtime
 //	├── cache-bytes            a quarter, 512 MiB at most
@@ -64,8 +63,8 @@ func foundMemory(getenv func(string) string, root fs.FS) int64 {
 	return min(given/20*17, machineMemory(root)/2)
 }
 
-// containerMemory returns the limit of the control group of the process, in version 1 or 2 of the
-// cgroup file system, or the largest int64 when there is none.
+// containerMemory returns the memory limit of the process's control group, in version 1 or 2 of the
+// cgroup file system, or the largest int64 if there is none.
 func containerMemory(root fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	for _, folder := range controlGroups(root) {

@@ -17,10 +17,12 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
+// newLogger returns a logger that adds the ids of the request and of its trace to each line.
 func newLogger(c Config, w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(tracing.Logging(requestid.Logging(newForm(c, w, level))))
 }
 
+// newAudit returns a logger for the audit chain.
 func newAudit(c Config, w io.Writer) *slog.Logger {
 	return slog.New(tracing.Logging(requestid.Logging(audit.NewHandler(w, func(w io.Writer) slog.Handler { return newForm(c, w, slog.LevelDebug) }))))
 }
@@ -53,11 +55,11 @@ func (e *Env) observe(s *httpapi.Served) {
 	}
 }
 
-// readyKey is a key without an object. Reading it needs the same rights as any other read, and is
-// the cheapest request.
+// readyKey is the key of a missing object. Reading it requires the same rights as any other read,
+// and is the cheapest request.
 const readyKey = "_catalog/ready"
 
-// ready returns an error unless the required stores are reachable and accept writes.
+// ready returns an error unless all required stores are reachable and accept writes.
 func (e *Env) ready(ctx context.Context) error {
 	if _, _, err := e.Objects.Home().Store.Get(ctx, readyKey); err != nil && !errors.Is(err, objectstore.ErrNotExist) {
 		return fmt.Errorf("the root cannot be read: %w", err)
@@ -89,8 +91,8 @@ func (e *Env) writable(ctx context.Context) error {
 	return nil
 }
 
-// parseMetrics returns whether metrics go into the log. With auto, they do in Lambda, which sets a
-// variable for its functions.
+// parseMetrics reports whether metrics are written to the log. With auto, they are if the process
+// runs in Lambda, which an environment variable shows.
 func parseMetrics(text string) (emf bool, err error) {
 	switch text {
 	case "emf":

@@ -34,6 +34,8 @@ func parsePlace(text string) (place string, err error) {
 	return u.Path, nil
 }
 
+// parseBucket checks an s3:// URL. It refuses directory buckets, because their listings are not
+// sorted.
 func parseBucket(text string) (place string, err error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Host != u.Hostname() || u.User != nil || strings.ContainsAny(text, "?#") {
@@ -61,6 +63,7 @@ func parsePlaces(text string) (places []string, err error) {
 	return places, nil
 }
 
+// parseAddress checks a host and a port. The host may be empty.
 func parseAddress(text string) (address string, err error) {
 	_, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -72,8 +75,8 @@ func parseAddress(text string) (address string, err error) {
 	return text, nil
 }
 
-// parseKeySet accepts a file or a URL. Over plain http an attacker could replace the keys, so http
-// is allowed for addresses of this machine only.
+// parseKeySet accepts a file or a URL. On plain http an attacker could replace the keys, so http is
+// allowed for addresses of this machine only.
 func parseKeySet(text string) (fileOrURL string, err error) {
 	if !isURL(text) {
 		return text, nil
@@ -92,6 +95,7 @@ func parseKeySet(text string) (fileOrURL string, err error) {
 
 func isURL(text string) bool { return strings.Contains(text, "://") }
 
+// parseBasePath removes the final slash of a path, so that routes can be appended.
 func parseBasePath(text string) (path string, err error) {
 	if !strings.HasPrefix(text, "/") {
 		return "", errors.New("must begin with a slash")
@@ -177,7 +181,7 @@ func parseBytes(text string) (int64, error) {
 	return n * factor, nil
 }
 
-// parseAuto accepts a number of bytes, or auto, which becomes 0.
+// parseAuto accepts a number of bytes, or auto, for which it returns 0.
 func parseAuto[N int64 | uint64](text string) (N, error) {
 	if text == "auto" {
 		return 0, nil

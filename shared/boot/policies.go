@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/protocol/auth"
 )
 
-// openPolicies opens the configured policies, nil when there are none. It reads policies in a file,
-// so that mistakes are reported at once; it does not read a bucket before the first request.
+// openPolicies opens the configured policies, or returns nil if there are none. It reads a file at
+// once, to report mistakes at the start; it reads a bucket at the first request.
 func openPolicies(c Config, log *slog.Logger, now func() time.Time) (*auth.Policies, error) {
 	switch {
 	case c.Policies == "":

@@ -18,7 +18,7 @@ import (
 // recordsScheme is the prefix of the name of a DynamoDB table.
 const recordsScheme = "dynamodb://"
 
-// recordsAttempt is the time limit of one attempt at a request to DynamoDB, which usually answers within milliseconds.
+// recordsAttempt is the time limit of one attempt at a DynamoDB request. An answer usually takes milliseconds.
 const recordsAttempt = time.Second
 
 // openRecords opens the records of transactions and stored answers. They are in the root, unless a
@@ -74,6 +74,7 @@ func parseRecords(text string) (string, error) {
 	return text, nil
 }
 
+// oddInTableName reports whether DynamoDB does not allow a character in the name of a table.
 func oddInTableName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
 }

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/storage/cloud"
 )
 
-// autoKeys stands for the file of keys beside the root.
+// autoKeys is the setting for a key file beside the root.
 const autoKeys = "auto"
 
 // kmsScheme begins the ARN of a key of KMS.

@@ -12,12 +12,12 @@ import (
 
 // A Setting can be configured by an environment variable, and in the local server also by a flag.
 type Setting struct {
-	Name    string // the flag without dashes; the variable is made of it
+	Name    string // flag without dashes, from which the name of the variable is derived
 	Value   string // placeholder in the help, such as DIR
-	Default string // value when no source has one; empty: none
+	Default string // value if no source has one; empty: none
 	Local   string // default of the local server, where it differs
 	Help    string
-	Usual   string // variable that other programs read for the same purpose; it counts when ours is not set
+	Usual   string // variable of other programs for the same purpose, used if ours is not set
 	Several bool   // the value is a list with commas between its entries
 
 	required bool
@@ -342,7 +342,7 @@ var Settings = []Setting{
 	},
 }
 
-// A Source returns the text of a setting; ok is false when it has none.
+// A Source returns the text of a setting. ok is false if the source lacks it.
 type Source func(s Setting) (text string, ok bool)
 
 // Environment is the source that reads environment variables. An empty variable counts as not set.
@@ -397,6 +397,7 @@ func Read(sources ...Source) (Config, error) {
 	return c, errors.Join(wrong...)
 }
 
+// find returns the text of a setting from the first source that has one.
 func find(s Setting, sources []Source) (text string, ok bool) {
 	for _, source := range sources {
 		if text, ok = source(s); ok {

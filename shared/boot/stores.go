@@ -16,8 +16,9 @@ import (
 	"tiltyard/shared/storage/objectstore/s3store"
 )
 
-// openStores opens the root and the allowed locations. It makes a missing root directory, but not a
-// missing allowed location, which is more likely a typing mistake. It sends no request to buckets.
+// openStores opens the root and the allowed locations. It creates a missing root directory, but not
+// a missing allowed location, which is more likely a typing mistake. It sends no request to
+// buckets.
 func openStores(c Config, log *slog.Logger) (*objectstore.Roots, error) {
 	buckets := &bucketOpener{log: log}
 	home, err := openRoot(c, c.Root, buckets)
@@ -43,6 +44,7 @@ func openStores(c Config, log *slog.Logger) (*objectstore.Roots, error) {
 	return objectstore.NewRoots(roots...)
 }
 
+// openRoot opens a bucket, or a directory, which it creates if it is missing.
 func openRoot(c Config, place string, buckets *bucketOpener) (objectstore.Root, error) {
 	if isBucket(place) {
 		return buckets.open(place)
@@ -50,6 +52,7 @@ func openRoot(c Config, place string, buckets *bucketOpener) (objectstore.Root, 
 	return openDirectory(c, place)
 }
 
+// openAllowed opens a bucket, or a directory, which must exist.
 func openAllowed(c Config, place string, buckets *bucketOpener) (objectstore.Root, error) {
 	if isBucket(place) {
 		return buckets.open(place)
@@ -90,8 +93,8 @@ func openDirectory(c Config, path string) (objectstore.Root, error) {
 // bucketScheme is the prefix of the URL of a bucket.
 const bucketScheme = "s3://"
 
-// A bucketOpener opens stores in S3, all with one client. It makes the client for the first bucket,
-// so that a program without buckets does not pay for it.
+// A bucketOpener opens stores in S3 with a shared client. It creates the client for the first
+// bucket, so that a program without buckets does not pay for it.
 type bucketOpener struct {
 	log    *slog.Logger
 	client *s3.Client
@@ -104,8 +107,8 @@ func (b *bucketOpener) open(place string) (objectstore.Root, error) {
 		return objectstore.Root{}, err
 	}
 	if b.client == nil {
-		// This reads the environment and the files of the AWS command line. Only the first request
-		// asks for credentials.
+		// This reads the environment and the files of the AWS command line. Credentials are fetched by the
+		// first request.
 		cfg, err := cloud.Load()
 		if err != nil {
 			return objectstore.Root{}, err

@@ -32,7 +32,7 @@ func openTraces(c Config, log *slog.Logger) *tracing.Tracer {
 // functionVariable is an environment variable that Lambda sets for its functions.
 const functionVariable = "AWS_LAMBDA_FUNCTION_NAME"
 
-// tracedStore, tracedRecords and tracedQueue make spans when there are traces.
+// tracedStore, tracedRecords and tracedQueue wrap their argument if traces are configured.
 func tracedStore(c Config, root objectstore.Root) objectstore.Store {
 	if c.Traces == "" {
 		return root.Store
@@ -63,6 +63,7 @@ func parseCollector(text string) (string, error) {
 	return text, nil
 }
 
+// parseShare parses the fraction of requests with a trace.
 func parseShare(text string) (float64, error) {
 	share, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(share) || share < 0 || share > 1 {
@@ -92,4 +93,5 @@ func oddInName(r rune) bool {
 	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune(marks, r)
 }
 
+// oddInValue reports whether a character is not allowed in the value of an HTTP header.
 func oddInValue(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }

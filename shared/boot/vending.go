@@ -41,6 +41,7 @@ func openVendor(c Config, now func() time.Time) (vending.Vendor, error) {
 	return role, nil
 }
 
+// openVendedKeys reads fixed credentials for clients from a file.
 func openVendedKeys(file string) (vending.Vendor, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -13,14 +13,15 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// An Attempt identifies the change that a request makes: the id that its commit carries, and the
-// time at which an earlier attempt began whose outcome is unknown, zero if there was none. The
-// engine calls it after it has read the rows of the change.
+// An Attempt identifies the change that a request makes. It returns the id that the commit carries,
+// and the time at which an earlier attempt with an unknown outcome began, or zero if there was
+// none. The engine calls it after it has read the rows of the change, so a retry can check for the
+// earlier commit.
 type Attempt func() (id string, since time.Time)
 
 // As returns the table for a change that belongs to an attempt. If an earlier attempt has made the
-// change, the engine does not make it again, and returns the earlier result. A nil attempt is that of
-// a change which goes before that of an attempt.
+// change, the engine does not repeat it, and returns the earlier result. A nil attempt removes the
+// one that As set before, for a change that must precede the attempt's own.
 func (t *Table) As(attempt Attempt) *Table {
 	named := *t
 	named.attempt, named.data = attempt, t.data.CommitAs(nil)
@@ -33,7 +34,7 @@ func (t *Table) As(attempt Attempt) *Table {
 	return &named
 }
 
-// unmade returns an [*alreadyMade] when an earlier attempt has made the change.
+// unmade returns an [*alreadyMade] if an earlier attempt has made the change.
 func (t *Table) unmade(ctx context.Context) error {
 	if t.attempt == nil {
 		return nil
@@ -64,12 +65,14 @@ func (t *Table) recount(ctx context.Context, done *Written, d *dataset.Dataset, 
 	case *pb.Overwrite:
 		done.Inserted = rowsIn(op.Fragments)
 	case *pb.Delete:
+		// A delete only removes rows, so the counts of the two versions give their number.
 		read, err := t.data.Version(ctx, d.Version()-1)
 		if err != nil {
 			return err
 		}
 		done.Deleted = read.CountRows() - d.CountRows()
 	case *pb.Update:
+		// A merge has recorded its counts. An update replaces each row by a new one.
 		merged, ok := txn.Properties[mergedProperty]
 		if !ok {
 			done.Updated = rowsIn(op.NewFragments)
@@ -82,10 +85,11 @@ func (t *Table) recount(ctx context.Context, done *Written, d *dataset.Dataset, 
 	return nil
 }
 
-// mergedProperty is the property of a merge's transaction that holds how many rows it has updated,
-// inserted and deleted. The fragments of the version do not show these numbers.
+// mergedProperty is the property of a merge's transaction with the numbers of updated, inserted and
+// deleted rows. They cannot be derived from the fragments of the version.
 const mergedProperty = "tiltyard.merged"
 
+// rowsIn returns the number of physical rows in fragments that a commit added.
 func rowsIn(fragments []*pb.Fragment) int64 {
 	rows := int64(0)
 	for _, f := range fragments {
@@ -94,7 +98,7 @@ func rowsIn(fragments []*pb.Fragment) int64 {
 	return rows
 }
 
-// alreadyMade is the error that ends a change which an earlier attempt has made.
+// alreadyMade ends a change that an earlier attempt has made. It carries the earlier result.
 type alreadyMade struct{ Written }
 
 // Error names the version of the change.
@@ -102,7 +106,7 @@ func (a *alreadyMade) Error() string {
 	return fmt.Sprintf("an earlier attempt made the change, as version %d", a.Version)
 }
 
-// already returns the result of a write, no matter which attempt made it.
+// already returns the result of a write by this or an earlier attempt.
 func already(done Written, err error) (Written, error) {
 	var before *alreadyMade
 	if errors.As(err, &before) {
@@ -111,8 +115,8 @@ func already(done Written, err error) (Written, error) {
 	return done, err
 }
 
-// counted counts in n the rows as they are read, because the rows of several writes may end up in
-// one transaction.
+// counted sets n to the number of rows read so far. The transaction cannot provide it, because
+// concurrent writes may share one transaction.
 func counted(rows dataset.Rows, n *int64) dataset.Rows {
 	all := rows.Batches
 	rows.Batches = func(yield func(arrow.RecordBatch, error) bool) {
@@ -129,8 +133,8 @@ func counted(rows dataset.Rows, n *int64) dataset.Rows {
 	return rows
 }
 
-// writeOnce writes rows unless an earlier attempt has written them. It looks for the earlier write
-// after it has read the rows and before it commits them.
+// writeOnce writes rows unless an earlier attempt has written them. It checks after it has read the
+// rows and before it commits, so that the check covers the whole time of the upload.
 func (t *Table) writeOnce(ctx context.Context, rows dataset.Rows, write func(*dataset.Table, dataset.Rows) (dataset.Commit, error)) (Written, error) {
 	if t.attempt == nil {
 		commit, err := write(t.data, rows)

@@ -8,9 +8,9 @@ import (
 )
 
 // On returns a branch of the table, or TableBranchNotFound. The names "" and "main" mean the table
-// itself, and need no request. A branch can be used as a table, except for the methods below and
-// for tags, which belong to the table itself. On reads the branch for each request, because it may
-// have been deleted and made again.
+// itself, and need no request. A branch can be used like a table, except for the methods below and
+// for tags, which belong to the table itself. On opens the branch for each request, because another
+// client may have deleted and recreated it.
 func (t *Table) On(ctx context.Context, branch string) (*Table, error) {
 	if refs.IsMain(branch) {
 		return t, nil
@@ -22,5 +22,5 @@ func (t *Table) On(ctx context.Context, branch string) (*Table, error) {
 	return &Table{engine: t.engine, name: t.branchName(branch), data: data, onBranch: true}, nil
 }
 
-// branchName returns the name of a branch in messages.
+// branchName returns the name of a branch for messages.
 func (t *Table) branchName(branch string) string { return t.name + ", branch " + branch + "," }

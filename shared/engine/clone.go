@@ -7,9 +7,9 @@ import (
 	"tiltyard/shared/lance/dataset/clone"
 )
 
-// CloneTo makes a table that begins as a version of this one, the newest when number is nil. There
-// must be no table at the location of the clone. The clone refers to the files of this table, which
-// must stay, unless it is deep: then it has copies of them.
+// CloneTo makes a table whose first version has the content of a version of this one; a nil number
+// means the newest. There must be no table at the location of the clone. A shallow clone refers to
+// the files of this table, so they must be kept; a deep one copies them.
 func (t *Table) CloneTo(ctx context.Context, to *Table, number *int64, deep bool) (Written, error) {
 	var source *dataset.Dataset
 	var err error

@@ -12,8 +12,7 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// Delete deletes the rows for which a predicate is true. It makes one commit, even if no row
-// matches.
+// Delete deletes the rows that match a predicate. It makes one commit, even if no row matches.
 func (t *Table) Delete(ctx context.Context, predicate string) (Written, error) {
 	rows, made, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*chosen, error) {
@@ -30,15 +29,15 @@ func (t *Table) Delete(ctx context.Context, predicate string) (Written, error) {
 	return done, nil
 }
 
-// chosen is a set of rows of a version.
+// chosen is a set of rows in a version.
 type chosen struct {
 	dataset *dataset.Dataset
 	set     *rowset.Set
 	held    memory.Hold // memory of the set
 }
 
-// choose finds the rows for which a predicate is true; an empty predicate chooses all. The memory
-// of the set stays in the share of the context.
+// choose finds the rows that match a predicate; an empty predicate matches all. The memory of the
+// set is charged to the context until rows.held is released.
 func (e *Engine) choose(ctx context.Context, d *dataset.Dataset, predicate string) (*chosen, error) {
 	filter, err := condition.New(ctx, "predicate", predicate, condition.Relation{Dataset: d}, e.planner.Policy)
 	if err != nil {

@@ -1,21 +1,21 @@
-// Package engine reads and changes the rows of tables. Its callers find the tables. The engine uses
-// names only in the texts of errors, and does not know HTTP.
+// Package engine reads and changes the rows of tables. Its callers locate the tables; the engine
+// uses table names in error messages only, and is independent of HTTP.
 //
-//	query      answers queries: scans and searches; narrow and probe use indices for them
-//	merge      decides what a merge adds and removes
-//	condition  resolves SQL expressions against a table
-//	failure    turns errors of the layers below into those of the protocol
-//	wal        refuses what a write-ahead log of native writers would be needed for
+//	query                internal packages annsearch and prefilter let queries use indices
+//	merge                plans the rows that a merge adds and removes
+//	internal/condition   resolves SQL expressions against a table
+//	apierror             turns errors of expressions and columns into protocol errors
+//	wal                  refuses tables that need the write-ahead log of native writers
 //
 // Packages above it work on its tables:
 //
-//	blobs, history        read values of blob columns, and what made each version
+//	blobs, history        read values of blob columns, and the transactions of versions
 //	evolution, fill       change columns, and compute the values of computed ones
 //	indices, maintenance  make indices, and keep tables small and fast
 //
-// This package holds what every operation on a table has in common: which version it works on, what
-// happens when another writer commits first, and what a caller is told. A write makes new data files
-// and deletion files, and one commit.
+// This package holds the parts that all operations on a table have in common: the choice of the
+// version, the retry after a conflicting commit, and the errors that callers get. A write makes new
+// data files and deletion files, and one commit.
 //
 // In this package, an attempt is a request that carries an id to its commit (attempt.go); a batch
 // is an Arrow record batch; an address is the fragment and the offset of a row.
@@ -46,10 +46,9 @@ import (
 
 // An Engine works on tables. It is safe for concurrent use.
 type Engine struct {
-	// Logger is told what went on in another way than it should; nil: nobody is. It is set
-	// before the engine is used.
+	// Logger receives warnings. Nil disables logging. It is set before the engine is used.
 	Logger *slog.Logger
-	// NewTables says what tables are like whose creator does not say. It is set before the first use.
+	// NewTables holds the default options of new tables. It is set before the engine is used.
 	NewTables dataset.CreateOptions
 
 	session *dataset.Session
@@ -57,15 +56,15 @@ type Engine struct {
 	planner *query.Planner
 }
 
-// Limits bound what one request may hold. Zero values mean the defaults.
+// Limits bound the resources of one request. Zero values mean the defaults.
 type Limits struct {
-	MergeBytes int64 // size of a merge's source, most of which lies in the scratch directory; default 16 GiB
-	TopK       int   // rows of a search or sort that are held in memory; default 100,000
+	MergeBytes int64 // bytes of a merge's source, most of them in the scratch directory; default 16 GiB
+	TopK       int   // rows of a search or sort in memory; default 100,000
 
-	HeldBytes  int64   // size of the part of a merge's source that is held in memory; default 64 MiB
-	MappedRows int     // rows of a merge's source that fit into one map; default 512 Ki
-	IndexBytes int64   // columns of a filter that take less are read without an index; default 256 KiB
-	IndexShare float64 // part of an index that may be read to find rows; default 1/8
+	HeldBytes  int64   // bytes of a merge's source in memory; default 64 MiB
+	MappedRows int     // rows of a merge's source in one map; default 512 Ki
+	IndexBytes int64   // a filter reads columns of fewer bytes without an index; default 256 KiB
+	IndexShare float64 // a filter reads at most this part of an index; default 1/8
 }
 
 // New returns an engine over a session.
@@ -95,71 +94,75 @@ func New(session *dataset.Session, limits Limits) *Engine {
 	return e
 }
 
-// warn writes a line into the log.
+// warn logs a warning.
 func (e *Engine) warn(ctx context.Context, message string, about ...slog.Attr) {
 	if e.Logger != nil {
 		e.Logger.LogAttrs(ctx, slog.LevelWarn, message, about...)
 	}
 }
 
-// A Table is a table as the engine works on it.
+// A Table performs the engine's operations on one table or branch.
 type Table struct {
 	engine *Engine
-	name   string // the table's name in messages
+	name   string // for messages
 	data   *dataset.Table
 
 	onBranch bool    // the table is a branch
-	attempt  Attempt // nil: a change that is asked for twice is made twice
+	attempt  Attempt // nil: retries are not detected
 
-	view *selection.Query // what reads of rows see of the table; nil: all of it
+	view *selection.Query // the rows and columns that reads can see; nil: all
 }
 
 // Table returns the table with the given id and location. hint is a version that the table has or
-// had, 0 when none is known.
+// had, 0 if none is known; it saves requests to find the newest version.
 func (e *Engine) Table(id []string, at objectstore.Location, hint uint64) *Table {
 	return &Table{engine: e, name: strings.Join(id, "$"), data: e.session.Table(at, hint)}
 }
 
-// Seen returns the table as a view shows it: [Table.Query], [Table.Count], [Table.Explain] and
-// [Table.Analyze] answer with the rows and columns of the view. All else is about the table.
+// Seen returns the table as seen through a view: [Table.Query], [Table.Count], [Table.Explain] and
+// [Table.Analyze] return the rows and columns of the view. All other methods ignore the view.
 func (t *Table) Seen(by *selection.Query) *Table {
 	seen := *t
 	seen.view = by
 	return &seen
 }
 
-// Sole is [dataset.Table.Sole].
+// Sole returns the table for an exclusive location, which no other table will ever use. Cached
+// versions then need fewer checks; see [dataset.Table.Sole].
 func (t *Table) Sole() *Table {
 	sole := *t
 	sole.data = t.data.Sole()
 	return &sole
 }
 
-// PublishWith is [dataset.Table.PublishWith].
+// PublishWith returns the table with another way to make a version visible; see
+// [dataset.Table.PublishWith].
 func (t *Table) PublishWith(publish dataset.Publisher) *Table {
 	published := *t
 	published.data = t.data.PublishWith(publish)
 	return &published
 }
 
-// ConfirmWith is [dataset.Table.ConfirmWith].
+// ConfirmWith returns the table with a check that runs while the files of a commit are written; an
+// error prevents the commit. See [dataset.Table.ConfirmWith].
 func (t *Table) ConfirmWith(confirm func() error) *Table {
 	confirming := *t
 	confirming.data = t.data.ConfirmWith(confirm)
 	return &confirming
 }
 
-// ReachWith is [dataset.Table.ReachWith].
+// ReachWith returns the table with a check of the locations outside of it that it refers to; see
+// [dataset.Table.ReachWith].
 func (t *Table) ReachWith(reach snapshot.Reach) *Table {
 	reaching := *t
 	reaching.data = t.data.ReachWith(reach)
 	return &reaching
 }
 
-// Read does work on a version of the table, the newest when version is nil. It begins on the version that the process
-// knows; see [dataset.Table.Begin]. So the work may be done twice, and must not commit anything; see [Settled]. The
-// context of the work stays valid after Read returns, because a result may continue to read, unless the result is
-// discarded. Errors are protocol errors.
+// Read calls work with a version of the table, the newest if version is nil. To save a request, it begins on the version
+// cached in the process while it checks for a newer one; see [dataset.Table.Begin]. If there is one, it calls work again,
+// so work must not commit; see [Settled]. The context of a returned result stays valid after Read, because the result may
+// still read. Errors are protocol errors.
 func Read[T any](ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
 	checked := func(ctx context.Context, d *dataset.Dataset) (T, error) {
 		result, err := work(ctx, d)
@@ -172,13 +175,15 @@ func Read[T any](ctx context.Context, t *Table, version *int64, work func(contex
 	}
 	result, err := read(ctx, t, nil, checked)
 	if errors.Is(err, dataset.ErrNoVersion) {
-		// The newest known version is gone, or belongs to another table now. The dataset has
-		// forgotten it.
+		// The cached version was cleaned up, or the location has another table now. The failed read has
+		// removed it from the cache.
 		result, err = read(ctx, t, nil, checked)
 	}
 	return result, t.Translate(err)
 }
 
+// read calls work with a version while it confirms the version, and repeats the call if the
+// confirmation fails.
 func read[T any](ctx context.Context, t *Table, number *uint64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
 	var none T
 	d, confirm, err := t.data.Begin(ctx, number)
@@ -188,6 +193,7 @@ func read[T any](ctx context.Context, t *Table, number *uint64, work func(contex
 	case confirm == nil:
 		return work(ctx, d)
 	}
+	// The work runs before the version is confirmed. Its context ends if the result is discarded.
 	attempt, discard := context.WithCancel(ctx)
 	result, err := work(attempt, d)
 	switch right, wrong := confirm(); {
@@ -198,11 +204,13 @@ func read[T any](ctx context.Context, t *Table, number *uint64, work func(contex
 		discard()
 		return work(ctx, right)
 	}
+	// The result may still read, so its context lives as long as the request.
 	context.AfterFunc(ctx, discard)
 	return result, err
 }
 
-// Settled is Read for work that commits: it does the work once, when it is settled which version that is.
+// Settled is like Read, but calls work once, after the version is confirmed, so that work may
+// commit.
 func Settled[T any](ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
 	d, err := Read(ctx, t, version, func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil })
 	if err != nil {
@@ -213,8 +221,8 @@ func Settled[T any](ctx context.Context, t *Table, version *int64, work func(con
 	return result, t.Translate(t.cleanedUp(ctx, d, err))
 }
 
-// cleanedUp turns the error for a missing file into the error for a missing version if the version
-// is gone too, because a cleanup removes both.
+// cleanedUp turns the error for a missing file into the error for a missing version if a cleanup
+// has deleted the version too.
 func (t *Table) cleanedUp(ctx context.Context, d *dataset.Dataset, err error) error {
 	if !errors.Is(err, objectstore.ErrNotExist) {
 		return err
@@ -226,8 +234,8 @@ func (t *Table) cleanedUp(ctx context.Context, d *dataset.Dataset, err error) er
 	return fmt.Errorf("%w: %w", dataset.ErrNoVersion, err)
 }
 
-// Newest returns the number of the newest version. For a declared table, IsDeclared is true for the
-// error.
+// Newest returns the number of the newest version. IsDeclared is true for the error if the table is
+// only declared.
 func (t *Table) Newest(ctx context.Context) (uint64, error) {
 	d, err := t.data.Latest(ctx)
 	if err != nil {
@@ -236,13 +244,13 @@ func (t *Table) Newest(ctx context.Context) (uint64, error) {
 	return d.Version(), nil
 }
 
-// CheckWritable returns an error when the newest version needs something to be written that this
-// service does not have, such as the write-ahead log of a native writer.
+// CheckWritable returns an error if writers of the newest version must support a feature that this
+// service lacks, such as the write-ahead log of a native writer.
 func (t *Table) CheckWritable(ctx context.Context) error {
 	return Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error { return operation.CheckWritable(d.Manifest()) })
 }
 
-// HasData reports whether the table has a version. A declared table has none.
+// HasData reports whether the table has a version. It is false for a declared table.
 func (t *Table) HasData(ctx context.Context) (bool, error) {
 	_, err := t.Newest(ctx)
 	if IsDeclared(err) {
@@ -251,22 +259,22 @@ func (t *Table) HasData(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// Name returns the name of the table, or of the branch, in messages.
+// Name returns the name of the table, or of the branch, for messages.
 func (t *Table) Name() string { return t.name }
 
 // IsBranch reports whether the table is a branch.
 func (t *Table) IsBranch() bool { return t.onBranch }
 
-// Warn writes a line about the table into the log of the engine.
+// Warn logs a warning about the table.
 func (t *Table) Warn(ctx context.Context, message string, err error) {
 	t.engine.warn(ctx, message, slog.String("table", t.name), slog.Any("error", err))
 }
 
-// Data returns the table as the format knows it: its tags, branches and versions. Its errors are those of the layers
-// below; see [Table.Translate].
+// Data returns the underlying table, with its tags, branches and versions. Its errors are not protocol errors; see
+// [Table.Translate].
 func (t *Table) Data() *dataset.Table { return t.data }
 
-// Translate turns errors of the layers below into protocol errors. It leaves those as they are that are translated.
+// Translate turns errors of the layers below into protocol errors. It returns protocol errors unchanged.
 func (t *Table) Translate(err error) error {
 	var known *protocol.Error
 	var translated *tableError
@@ -344,7 +352,7 @@ func (t *Table) nameError(e *refs.NameError) error {
 	return &protocol.Error{Code: code, Message: message, Err: e}
 }
 
-// A tableError is a fault that the protocol has no word for, at a table.
+// A tableError is an internal error with the name of its table.
 type tableError struct {
 	table string
 	err   error
@@ -364,7 +372,7 @@ func exists(err error, name string) error {
 	return err
 }
 
-// Do is Read for work without a result.
+// Do is [Read] without a result.
 func Do(ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) error) error {
 	_, err := Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (struct{}, error) {
 		return struct{}{}, work(ctx, d)

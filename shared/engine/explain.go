@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/lance/dataset"
 )
 
-// Explain returns the plan of a query as lines of text: each step, and indented below it the steps
-// that it takes its rows from. verbose adds details.
+// Explain returns the plan of a query as lines of text. Each step is followed by the steps that
+// feed it, indented. verbose adds details.
 func (t *Table) Explain(ctx context.Context, at AsOf, q *query.Query, verbose bool) (string, error) {
 	return Read(ctx, t, at.Version, func(ctx context.Context, d *dataset.Dataset) (string, error) {
 		answer, err := t.plan(ctx, d, at, q)
@@ -21,8 +21,8 @@ func (t *Table) Explain(ctx context.Context, at AsOf, q *query.Query, verbose bo
 }
 
 // Analyze runs a query, drops its rows, and returns the plan with measurements of each step: its
-// rows, batches and bytes, its requests to the storage and the bytes that they read, and the time
-// until its last row. The time includes that of the steps below.
+// rows, batches and bytes, its storage requests and the bytes that they read, and the time until
+// its last row. The time includes the steps below.
 func (t *Table) Analyze(ctx context.Context, at AsOf, q *query.Query) (string, error) {
 	return Read(ctx, t, at.Version, func(ctx context.Context, d *dataset.Dataset) (string, error) {
 		began := d.Now()

@@ -21,16 +21,17 @@ type Written struct {
 	Inserted    int64
 	Updated     int64
 	Deleted     int64
-	Attempts    int // of a merge: 1, and one more for each newer version for which it was planned again
+	Attempts    int // of a merge: how many times it was planned
 }
 
-// Create writes rows as the first version of a table, which is like the engine's new tables. The error is
-// TableAlreadyExists when the table has a version.
+// Create writes rows as the first version of a table, with the engine's options for new tables. The
+// error is TableAlreadyExists if the table has a version.
 func (t *Table) Create(ctx context.Context, rows dataset.Rows) (Written, error) {
 	return t.CreateAs(ctx, rows, t.engine.NewTables)
 }
 
-// CreateFrom is Create with the rows of another table, and with stable row ids if that one has them.
+// CreateFrom creates the table with the rows of another one. It has stable row ids if the source
+// has them.
 func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) {
 	return Settled(ctx, source, nil, func(ctx context.Context, d *dataset.Dataset) (Written, error) {
 		if err := wal.CheckWhole(d); err != nil {
@@ -46,7 +47,7 @@ func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) 
 	})
 }
 
-// Insert appends rows. It matches columns by name; a missing column becomes null if it may be. Rows
+// Insert appends rows. It matches columns by name; a missing nullable column becomes null. Rows
 // with values of computed columns are InvalidInput.
 func (t *Table) Insert(ctx context.Context, rows dataset.Rows) (Written, error) {
 	rows.Check = notComputed(rows.Schema)
@@ -55,7 +56,7 @@ func (t *Table) Insert(ctx context.Context, rows dataset.Rows) (Written, error) 
 	})
 }
 
-// Overwrite makes a version with new rows and columns in place of the old ones.
+// Overwrite commits a version that replaces all rows and columns.
 func (t *Table) Overwrite(ctx context.Context, rows dataset.Rows) (Written, error) {
 	if err := checkColumns(rows); err != nil {
 		return Written{}, err
@@ -65,8 +66,8 @@ func (t *Table) Overwrite(ctx context.Context, rows dataset.Rows) (Written, erro
 	})
 }
 
-// OverwriteRows is Overwrite by rows that are inserted. As with Insert, they have no values of columns
-// that are computed until now, and they declare none.
+// OverwriteRows overwrites the table with the rows of a client's insert request. As with Insert, the
+// rows must not contain columns that the table computes, nor declare computed columns.
 func (t *Table) OverwriteRows(ctx context.Context, rows dataset.Rows) (Written, error) {
 	if err := computed.CheckUndeclared(rows.Schema); err != nil {
 		return Written{}, err
@@ -75,7 +76,7 @@ func (t *Table) OverwriteRows(ctx context.Context, rows dataset.Rows) (Written, 
 	return t.Overwrite(ctx, rows)
 }
 
-// notComputed returns a check that refuses rows with a column that a table computes.
+// notComputed returns a check that rejects rows with a column that a table computes.
 func notComputed(rows *arrow.Schema) func(*schema.Schema) error {
 	return func(columns *schema.Schema) error {
 		for _, f := range rows.Fields() {
@@ -87,9 +88,11 @@ func notComputed(rows *arrow.Schema) func(*schema.Schema) error {
 	}
 }
 
-// Made describes a version that a change made.
+// Made returns the result of a change that committed d.
 func Made(d *dataset.Dataset) Written { return written(dataset.Commit{Dataset: d}) }
 
+// written converts a commit to the result of a write. A change that committed no version has a zero
+// result.
 func written(c dataset.Commit) Written {
 	if c.Dataset == nil {
 		return Written{}
@@ -97,7 +100,8 @@ func written(c dataset.Commit) Written {
 	return Written{Version: int64(c.Dataset.Version()), Transaction: c.Dataset.TransactionUUID(), Inserted: c.Rows}
 }
 
-// checkColumns returns an error for a schema that a table cannot have.
+// checkColumns returns an error for a schema that a table cannot have: a bad name, or a type
+// without an encoding.
 func checkColumns(rows dataset.Rows) error {
 	if err := apierror.CheckNames(rows.Schema); err != nil {
 		return err

@@ -17,16 +17,16 @@ import (
 
 // Merge merges rows into the table in one commit; see [merge.Spec].
 //
-// Only the first rows of a large source stay in memory; the rest, and the keys that are needed for
-// matching, wait in the scratch directory. Merge works on the newest version. When other writers
-// commit rows that may matter in the meantime, it plans again.
+// Only the first rows of a large source stay in memory; the other rows and the keys for matching
+// are in the scratch directory. Merge works on the newest version, and plans again when other
+// writers commit rows that may affect the result.
 func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (Written, error) {
 	if !spec.Changes() {
 		return Written{}, protocol.Errorf(protocol.InvalidInput,
 			"the merge would change nothing; set when_matched_update_all, when_not_matched_insert_all or when_not_matched_by_source_delete")
 	}
-	// If there is no table, no row must be read, because the caller may create a table from the
-	// rows.
+	// Rows may be read only once. Without a table no row is read, because the caller may then create a
+	// table from them.
 	if err := t.data.Find(ctx); err != nil {
 		return Written{}, t.Translate(err)
 	}
@@ -62,6 +62,7 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (
 	return done, nil
 }
 
+// mergeMeans returns the functions and limits that a merge plan gets from the engine.
 func (e *Engine) mergeMeans() merge.Means {
 	return merge.Means{
 		MappedRows: e.limits.MappedRows, Choose: e.chooseSet,
@@ -71,7 +72,7 @@ func (e *Engine) mergeMeans() merge.Means {
 	}
 }
 
-// chooseSet is choose for merges.
+// chooseSet adapts choose to [merge.Means].
 func (e *Engine) chooseSet(ctx context.Context, d *dataset.Dataset, predicate string) (*rowset.Set, *memory.Hold, error) {
 	rows, err := e.choose(ctx, d, predicate)
 	if err != nil {

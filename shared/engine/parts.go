@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// WritePart writes rows as the files of a part, which [Table.CommitParts] commits. They are
-// appended or, if overwrite is true, replace all rows and columns of the table.
+// WritePart writes rows to the files of a part, for [Table.CommitParts]. They are appended or, if
+// overwrite is true, replace all rows and columns of the table.
 func (t *Table) WritePart(ctx context.Context, rows dataset.Rows, overwrite bool) (*part.Part, error) {
 	if overwrite {
 		if err := checkColumns(rows); err != nil {
@@ -27,7 +27,8 @@ func (t *Table) WritePart(ctx context.Context, rows dataset.Rows, overwrite bool
 	return made, t.Translate(err)
 }
 
-// CommitParts is [multipart.Commit] for the commit with the given id.
+// CommitParts commits the parts of an upload in one version, once per id. since is a version before
+// all commits with that id. Parts with differing schemas are a TableSchemaValidationError.
 func (t *Table) CommitParts(ctx context.Context, id string, since uint64, parts []*part.Part) (Written, error) {
 	made, err := multipart.Commit(ctx, t.data, id, parts, since)
 	if errors.Is(err, multipart.ErrUnlikeParts) {

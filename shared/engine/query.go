@@ -18,14 +18,15 @@ import (
 // AsOf chooses the version of a table that a query reads.
 type AsOf struct {
 	Version *int64 // nil: the newest
-	// Log is whether the rows in a write-ahead log of the version count. Such rows are not read here. Nil: a
-	// version with a log is refused; true: so is a version without one; false: the log is ignored.
+	// Log is the request's choice for a write-ahead log, whose rows cannot be read here. If it is nil,
+	// a version with a log is refused; if true, so is a version without one; if false, the log is
+	// ignored.
 	Log *bool
 }
 
-// Query answers a query with a stream of rows: the rows nearest to a vector, or else all rows, in
-// the order of the query or that of the table. In both cases only rows that pass the filter are
-// returned.
+// Query returns the rows of a query as a stream: the rows nearest to a vector, the rows that
+// contain words, or all rows, in the order of the query or of the table. A filter applies in each
+// case.
 func (t *Table) Query(ctx context.Context, at AsOf, q *query.Query) (*protocol.Rows, error) {
 	return Read(ctx, t, at.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
 		answer, err := t.plan(ctx, d, at, q)
@@ -36,7 +37,7 @@ func (t *Table) Query(ctx context.Context, at AsOf, q *query.Query) (*protocol.R
 	})
 }
 
-// plan resolves a query of the table, or of the view that is seen of it.
+// plan resolves a query of the table, or of its view if it has one.
 func (t *Table) plan(ctx context.Context, d *dataset.Dataset, at AsOf, q *query.Query) (query.Answer, error) {
 	if err := wal.Check(d, at.Log); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func (t *Table) plan(ctx context.Context, d *dataset.Dataset, at AsOf, q *query.
 	return t.engine.planner.Plan(ctx, seen, q)
 }
 
-// Columns returns the columns that a query can ask for, and the version of the table that has them.
+// Columns returns the columns that queries can name, and the version of the table that has them.
 func (t *Table) Columns(ctx context.Context) (columns *arrow.Schema, version int64, err error) {
 	err = Do(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) error {
 		seen, err := condition.Seen(ctx, d, t.view)
@@ -60,7 +61,7 @@ func (t *Table) Columns(ctx context.Context) (columns *arrow.Schema, version int
 	return columns, version, err
 }
 
-// rows starts an answer in the form that clients get.
+// rows starts an answer. Its errors will be protocol errors.
 func (t *Table) rows(ctx context.Context, d *dataset.Dataset, answer query.Answer) (*protocol.Rows, error) {
 	rows, err := answer.Rows(ctx)
 	if err != nil {
@@ -71,7 +72,7 @@ func (t *Table) rows(ctx context.Context, d *dataset.Dataset, answer query.Answe
 	return rows, nil
 }
 
-// Reading turns errors that occur while rows of a version are read into protocol errors, which name the table.
+// Reading turns errors during the reading of batches into protocol errors with the name of the table.
 func (t *Table) Reading(ctx context.Context, d *dataset.Dataset, batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for batch, err := range batches {
@@ -82,18 +83,18 @@ func (t *Table) Reading(ctx context.Context, d *dataset.Dataset, batches iter.Se
 	}
 }
 
-// Failure is Reading for one error; nil stays nil.
+// Failure translates one error that occurred while a version was read. It returns nil for nil.
 func (t *Table) Failure(ctx context.Context, d *dataset.Dataset, err error) error {
 	return t.Translate(t.cleanedUp(ctx, d, err))
 }
 
-// A RowCount is a number of rows, and the version of the table that has them.
+// A RowCount is a number of rows in a version.
 type RowCount struct {
 	Rows    int64
 	Version int64
 }
 
-// Count returns the number of rows for which a predicate is true. An empty predicate is true for all rows.
+// Count returns the number of rows that match a predicate. An empty predicate matches all rows.
 func (t *Table) Count(ctx context.Context, at AsOf, predicate string) (RowCount, error) {
 	return Read(ctx, t, at.Version, func(ctx context.Context, d *dataset.Dataset) (RowCount, error) {
 		if err := wal.Check(d, at.Log); err != nil {
@@ -115,6 +116,7 @@ func (t *Table) Count(ctx context.Context, at AsOf, predicate string) (RowCount,
 	})
 }
 
+// count counts the matching rows of the table, or of the source of a view, without a limit.
 func (t *Table) count(ctx context.Context, seen condition.Relation, predicate string) (int64, error) {
 	filter, err := condition.New(ctx, "predicate", predicate, seen, t.engine.planner.Policy)
 	if err != nil {

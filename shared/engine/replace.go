@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 )
 
-// CreateAs is Create for a table that is not like others.
+// CreateAs is [Table.Create] with options of the caller.
 func (t *Table) CreateAs(ctx context.Context, rows dataset.Rows, opts dataset.CreateOptions) (Written, error) {
 	if err := checkColumns(rows); err != nil {
 		return Written{}, err
@@ -15,9 +15,9 @@ func (t *Table) CreateAs(ctx context.Context, rows dataset.Rows, opts dataset.Cr
 	return written(commit), t.Translate(exists(err, t.name))
 }
 
-// Replace makes a commit that takes rows out of the newest version and puts others in, as plan
-// decides. It plans again when a conflicting commit comes first. Errors of plan end the change; when
-// an earlier attempt has made it, plan is not called.
+// Replace makes a commit that deletes rows of the newest version and adds others, as plan decides.
+// It calls plan again after a conflicting commit. An error of plan ends the change. If an earlier
+// attempt has made the change, plan is not called.
 func (t *Table) Replace(ctx context.Context, plan func(ctx context.Context, newest *dataset.Dataset) (dataset.Replacement, error)) (Written, error) {
 	type planned struct {
 		newest *dataset.Dataset
@@ -34,7 +34,7 @@ func (t *Table) Replace(ctx context.Context, plan func(ctx context.Context, newe
 	return already(written(made), err)
 }
 
-// Restore makes a new version with the contents of an old one.
+// Restore commits a new version with the content of an old one.
 func (t *Table) Restore(ctx context.Context, version uint64) (Written, error) {
 	if err := t.unmade(ctx); err != nil {
 		return already(Written{}, err)

@@ -12,28 +12,27 @@ import (
 )
 
 const (
-	// maxPlans bounds how often a change is planned again because a concurrent commit conflicts
-	// with it. Only writers in other processes matter here: after a few such conflicts, a change
-	// goes before all others of its own process.
+	// maxPlans bounds how often a change is planned again after conflicting commits. Only writers in
+	// other processes can cause that many: after patience conflicts, a change takes precedence over all
+	// others of its own process.
 	maxPlans = 25
 	patience = 3
-	// maxHold bounds how long other changes in this process wait while one is planned. A change
-	// that takes longer runs without this protection.
+	// maxHold bounds how long other changes in this process wait for one with precedence. A change that
+	// takes longer to plan does not get precedence.
 	maxHold = 10 * time.Second
 )
 
-// change plans a change on the newest version and commits it there. When a conflicting commit comes
-// first, it plans again. When an earlier attempt has made the change, the error is an
-// [*alreadyMade].
+// change plans a change on the newest version and commits it there. It plans again after a
+// conflicting commit. If an earlier attempt has made the change, the error is an [*alreadyMade].
 //
-// Memory that plan takes from the share of its context is held until the plan has been committed or
-// dropped. Memory that commit takes is held until commit returns.
+// Memory that plan takes from its context is charged until the plan has been committed or dropped.
+// Memory that commit takes is charged until commit returns.
 func change[P any](ctx context.Context, t *Table, plan func(context.Context, *dataset.Dataset) (P, error), commit func(context.Context, P) (dataset.Commit, error)) (P, dataset.Commit, error) {
 	var planned P
 	if err := t.unmade(ctx); err != nil {
 		return planned, dataset.Commit{}, err
 	}
-	var room *memory.Share // memory of the plan
+	var room *memory.Share // the memory of the plan
 	defer func() { room.Close() }()
 	inRoom := func(ctx context.Context, d *dataset.Dataset) (p P, err error) {
 		room.Close()
@@ -44,7 +43,7 @@ func change[P any](ctx context.Context, t *Table, plan func(context.Context, *da
 			return p, err
 		}
 		p, err = plan(ctx, d)
-		room.Settle(room.Held()) // without the memory that only reading needed
+		room.Settle(room.Held()) // release the memory that only reading needed
 		return p, err
 	}
 	for plans, held := 0, false; plans < maxPlans; plans++ {
@@ -76,6 +75,7 @@ func change[P any](ctx context.Context, t *Table, plan func(context.Context, *da
 	}
 }
 
+// commitInRoom calls commit with memory of its own, which is released afterwards.
 func commitInRoom[P any](ctx context.Context, planned P, commit func(context.Context, P) (dataset.Commit, error)) (dataset.Commit, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -85,8 +85,8 @@ func commitInRoom[P any](ctx context.Context, planned P, commit func(context.Con
 	return commit(ctx, planned)
 }
 
-// Alter makes a change that one call of commit plans and commits. Commit is called again when a conflicting
-// commit comes first.
+// Alter plans and commits a change by one call of commit, which it repeats after a conflicting
+// commit.
 func (t *Table) Alter(ctx context.Context, commit func(ctx context.Context, newest *dataset.Dataset) (*dataset.Dataset, error)) (Written, error) {
 	_, made, err := change(ctx, t,
 		func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil },

@@ -30,10 +30,10 @@ type Assignment struct {
 	SQL    string
 }
 
-// Update assigns to columns of the rows for which a predicate is true; an empty predicate means all
-// rows. It makes one commit, even if no row matches. Values are cast to the type of their column.
+// Update assigns to columns of the rows that match a predicate; an empty predicate matches all
+// rows. It makes one commit, even if no row matches. Values are cast to the types of their columns.
 //
-// Only the addresses of the rows are held in memory.
+// Only the addresses of the rows are held in memory; the rows are read and written in batches.
 func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate string) (Written, error) {
 	rows, made, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*updatePlan, error) {
@@ -57,11 +57,12 @@ func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate 
 // An updatePlan is a set of rows and their new values.
 type updatePlan struct {
 	*chosen
-	schema  *arrow.Schema // schema of the rows, with the values of blobs
+	schema  *arrow.Schema // of the rows, with blobs as values
 	columns []string
-	values  map[int]*plan.Bound // by position of the column; nil means NULL
+	values  map[int]*plan.Bound // by position of the column; a nil expression means NULL
 }
 
+// planUpdate binds the assignments to a version and chooses its rows.
 func (e *Engine) planUpdate(ctx context.Context, d *dataset.Dataset, assignments []Assignment, predicate string) (*updatePlan, error) {
 	p := &updatePlan{schema: d.Schema().BlobValues(), values: map[int]*plan.Bound{}}
 	for _, a := range assignments {
@@ -73,8 +74,8 @@ func (e *Engine) planUpdate(ctx context.Context, d *dataset.Dataset, assignments
 		}
 	}
 	if !d.IsNear() {
-		// All columns of the chosen rows are read afterwards. Their files are opened while the indices of the
-		// predicate are read, which a search for addresses would not do.
+		// All columns of the chosen rows are read afterwards. Their files are opened in parallel with the
+		// search for the rows, which would not open them itself.
 		defer d.OpenAhead(ctx, nil)()
 	}
 	var err error
@@ -82,7 +83,7 @@ func (e *Engine) planUpdate(ctx context.Context, d *dataset.Dataset, assignments
 	return p, err
 }
 
-// assign binds an expression to the type of its column.
+// assign binds an expression and casts it to the type of its column.
 func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignment) error {
 	at := d.ArrowSchema().FieldIndices(a.Column)
 	if len(at) == 0 {
@@ -101,7 +102,7 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 		case err != nil:
 			return nil, err
 		case value.Type().ID() == arrow.NULL:
-			return nil, nil // NULL has any type, including those that SQL does not have
+			return nil, nil // NULL fits every type, including types unknown to SQL
 		case json && value.Type().ID() != typ.ID():
 			return plan.BindAs(ctx, e, p.schema, now, arrow.BinaryTypes.String) // as JSON text; see assigned
 		}
@@ -114,13 +115,14 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 	return apierror.OfFilter(err)
 }
 
-// replacement returns the change to commit.
+// replacement returns the change to commit: the old rows to delete, and the stream of new ones.
 func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, error) {
 	r := dataset.Replacement{Delete: p.set, Changed: p.columns}
 	chosen := p.set.Len()
 	if chosen == 0 {
 		return r, nil
 	}
+	// Updated rows keep their stable ids, so the commit needs their old addresses in order.
 	if p.dataset.Manifest().StableRowIDs() {
 		if _, err := memory.Take(ctx, addressBytes*chosen); err != nil {
 			return r, err
@@ -147,6 +149,7 @@ func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, erro
 				}
 			}
 		}
+		// The version is immutable, so both scans must find the same rows.
 		if rows != chosen {
 			yield(nil, fmt.Errorf("the predicate matched %d rows and then %d", chosen, rows))
 		}
@@ -154,10 +157,10 @@ func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, erro
 	return r, nil
 }
 
-// addressBytes is the memory of a row's address in a list.
+// addressBytes is the memory of one row address in a list.
 const addressBytes = 8
 
-// assigned returns rows with their new values, and takes memory for these.
+// assigned returns rows with their new values, and takes memory for the values.
 func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ int64) (arrow.RecordBatch, error) {
 	columns := append([]arrow.Array(nil), batch.Columns()...)
 	for at, value := range p.values {
@@ -174,6 +177,7 @@ func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ in
 		if columns[at], err = p.stored(at, made); err != nil {
 			return nil, err
 		}
+		// The stored form exists in addition to the computed one only if it was converted.
 		if columns[at] == made {
 			continue
 		}
@@ -184,8 +188,8 @@ func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ in
 	return array.NewRecordBatch(p.schema, columns, batch.NumRows()), nil
 }
 
-// stored converts the values of an expression to the form in which the column stores them: a
-// dictionary, or JSON.
+// stored converts the values of an expression to the stored form of the column: a dictionary, or
+// binary JSON.
 func (p *updatePlan) stored(at int, values arrow.Array) (arrow.Array, error) {
 	field := p.schema.Field(at)
 	if dictionary, ok := field.Type.(*arrow.DictionaryType); ok && values.DataType().ID() != arrow.DICTIONARY {
@@ -193,6 +197,7 @@ func (p *updatePlan) stored(at int, values arrow.Array) (arrow.Array, error) {
 		if err != nil {
 			return nil, protocol.Errorf(protocol.Unsupported, "updates: %s: %v", field.Name, err)
 		}
+		// Many distinct values may have widened the index type.
 		if !arrow.TypeEqual(encoded.DataType(), field.Type) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "updates: %s: there are more distinct values than the index type %s can number",
 				field.Name, dictionary.IndexType)

@@ -29,7 +29,7 @@ func RequireText(field, value string) error {
 	return nil
 }
 
-// QuoteShort quotes what a client sent, cut to a length fit for a message.
+// QuoteShort quotes a text from a client for a message, cut to 80 bytes.
 func QuoteShort(s string) string {
 	const most = 80
 	if len(s) > most {
@@ -38,7 +38,7 @@ func QuoteShort(s string) string {
 	return strconv.Quote(s)
 }
 
-// MaxFilterBytes is the greatest length of a filter.
+// MaxFilterBytes bounds the bytes of a filter.
 const MaxFilterBytes = 64 << 10
 
 // The limits of properties.
@@ -60,8 +60,8 @@ func CheckProperties(properties map[string]string) error {
 	return nil
 }
 
-// BranchName returns the name of a branch, "" for the table itself, which requests may
-// also call main.
+// BranchName returns the name of a branch. For the table itself, which requests may call main, it
+// returns "".
 func BranchName(branch string) string {
 	if branch == "main" {
 		return ""

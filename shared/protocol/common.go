@@ -44,7 +44,7 @@ type Common struct {
 	Dialect Dialect `json:"-"`
 }
 
-// RequestCommon returns c itself. It makes every struct that embeds Common a [Request].
+// RequestCommon returns c. It makes every struct that embeds Common a [Request].
 func (c *Common) RequestCommon() *Common { return c }
 
 // Identity is what some clients put into bodies beside the header that signs them in.
@@ -72,8 +72,8 @@ type Page struct {
 	Limit *int64 `json:"limit" query:"limit"`
 }
 
-// Bound returns the greatest number of results and true, or false when all are wanted.
-// A negative limit counts as none.
+// Bound returns the maximum number of results, and false if there is none. A negative limit counts
+// as none.
 func (p Page) Bound() (int64, bool) {
 	if p.Limit == nil || *p.Limit < 0 {
 		return 0, false

@@ -1,20 +1,16 @@
-// Package protocol holds the words of the wire that all groups of operations share: what a row of the
-// table of operations has, the error codes, and how names, enumerations and schemas are spelled in JSON.
-// Begin with operations.go.
+// Package protocol contains the parts of the wire protocol that all groups of operations share: the columns of the table
+// of operations, the error codes, and the JSON forms of names, enumerations and schemas. Begin with operations.go.
 //
-// The requests and answers of a group, and the rows of its operations, are in the package of the group: those of
+// The requests and answers of a group, and the rows of its operations, are in the package of the group: for
 // shared/service/query in queryapi. Package operations joins all rows.
 //
-// Two families of clients share the paths. Lance Namespace clients speak the public
-// specification; LanceDB clients speak an older cousin of it and put a slash at the end
-// of table paths. Where one word has two spellings the [Dialect] of the request chooses
-// for the answer, and requests are understood in both.
+// Two families of clients share the paths. Lance Namespace clients use the public specification. LanceDB clients use an
+// older, similar protocol, with a slash at the end of table paths. If a word has two spellings, the [Dialect] of the
+// request determines the spelling in the answer; requests may use both.
 //
-// The packages know words and no HTTP: which status a [Code] becomes, and where a field
-// was taken from, is the business of httpapi. A field tagged json is read from the JSON
-// body, a field tagged query from the query string, which wins where both are present,
-// and one tagged path from the path parameter of that name. Optional fields are absent
-// when their pointer, slice or map is nil or their string is empty; a JSON null is the
-// same as absence. A request with a Validate method has been validated before a service
-// sees it.
+// The packages are independent of HTTP: httpapi converts a [Code] to a status, and reads the fields of a request from its
+// parts. A field tagged json is read from the JSON body, a field tagged query from the query string, which takes
+// precedence, and a field tagged path from the path parameter of that name. An optional field is absent if its pointer,
+// slice or map is nil or its string is empty; a JSON null is the same as absence. A request with a Validate method is
+// validated before a service receives it.
 package protocol

@@ -17,7 +17,7 @@ var createModes = NewEnum("mode", "Create", "ExistOk", "Overwrite")
 // String returns the PascalCase spelling.
 func (m CreateMode) String() string { return createModes.Text(uint8(m)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (m CreateMode) MarshalText() ([]byte, error) { return createModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
@@ -40,7 +40,7 @@ var distanceTypes = NewEnum("distance_type", "", "l2", "cosine", "dot", "hamming
 // String returns the lower-case spelling that clients parse, and "" for DistanceUnset.
 func (d DistanceType) String() string { return distanceTypes.Text(uint8(d)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (d DistanceType) MarshalText() ([]byte, error) { return distanceTypes.Marshal(uint8(d)) }
 
 // UnmarshalText accepts the spellings and their aliases (euclidean, inner_product) in any case.
@@ -62,7 +62,7 @@ type Enum struct {
 	values []string
 }
 
-// NewEnum returns the enumeration of a field. The spellings are those of the values from 0 on; a value that requests
+// NewEnum returns the enumeration of a field. values are the spellings of the values from 0 on; a value that requests
 // cannot name has "".
 func NewEnum(field string, values ...string) Enum { return Enum{field, values} }
 

@@ -85,7 +85,7 @@ type Error struct {
 // Its code is [ServiceUnavailable].
 const WrittenByNewer = "written-by-newer"
 
-// These are the kinds of errors about secrets and functions. Their codes are those of the same errors
+// These are the kinds of errors about secrets and functions. They share the codes of the same errors
 // about tables.
 const (
 	FunctionNotFound    = "function-not-found"
@@ -93,14 +93,14 @@ const (
 	SecretAlreadyExists = "secret-already-exists"
 )
 
-// Errorf returns an Error with a formatted message. An operand of %w becomes the cause,
-// whose text is then part of the message: use it only for causes fit for clients.
+// Errorf returns an Error with a formatted message. An operand of %w becomes the cause, and its
+// text becomes part of the message, so it must be suitable for clients.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// Text is the one line for the client: the object, where there is one, and the message.
+// Text returns the line for the client: the object, if there is one, and the message.
 func (e *Error) Text() string {
 	message := e.Message
 	if message == "" {
@@ -120,10 +120,10 @@ func (e *Error) Error() string {
 	return e.Text() + ": " + e.Err.Error()
 }
 
-// LogText returns the text of an error for logs, which hold no values of rows and no literals
-// of requests: of each error that is or caused it, Logged stands in place of Message, and the
-// text of its LogText method in place of that of Error. URLs of requests to others, as clients
-// of HTTP quote them, lose their user information and their query.
+// LogText returns the text of an error for logs, which must not contain values of rows or literals
+// of requests. For each error in the chain it replaces Message by Logged, and the text of Error by
+// that of LogText, if it has this method. URLs in errors of HTTP clients lose their user
+// information and their query.
 func LogText(err error) string { return redact(err.Error(), err) }
 
 // redact walks the chain of causes itself, link by link.
@@ -151,7 +151,7 @@ func redact(text string, err error) string {
 	return text
 }
 
-// bareURL is a URL without what may be secret in it, "" when it is none.
+// bareURL returns a URL without the parts that may be secret, or "" if text is not a URL.
 func bareURL(text string) string {
 	parsed, err := url.Parse(text)
 	if err != nil {
@@ -169,8 +169,8 @@ func (e *Error) Is(target error) bool {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf returns the code of the first Error in the chain of err, and Internal when
-// there is none. It must not be asked about nil.
+// CodeOf returns the code of the first Error in the chain of err, or Internal if there is none. err
+// must not be nil.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {
@@ -179,7 +179,7 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// HasCode reports whether err is an error with one of the codes. It is false for nil.
+// HasCode reports whether the code of err is one of codes. It is false for nil.
 func HasCode(err error, codes ...Code) bool {
 	return err != nil && slices.Contains(codes, CodeOf(err))
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// The types of parameters and results of functions are texts: words such as utf8 and float32, list<…>,
-// large_list<…> and fixed_size_list<…, n> of them, whose items are not null, blob_v2, and the JSON of a
-// type in the vocabulary of the public specification for the rest.
+// The types of parameters and results of functions are texts: words such as utf8 and float32;
+// list<…>, large_list<…> and fixed_size_list<…, n> of such words, with items that are not null;
+// blob_v2; and, for all other types, the JSON of a type in the public specification.
 //
 // Source: the fixtures of lancedb 0.40, tests/fixtures/first_class_functions/v1/arrow_types.json.
 
 // BlobWord is the text of the type of blobs.
 const BlobWord = "blob_v2"
 
-// BlobType is the type of columns of blobs as functions know it.
+// BlobType is the type of a blob column in the signatures of functions.
 var BlobType = arrow.StructOf(
 	arrow.Field{Name: "data", Type: arrow.BinaryTypes.LargeBinary, Nullable: true},
 	arrow.Field{Name: "uri", Type: arrow.BinaryTypes.String, Nullable: true},
@@ -46,6 +46,7 @@ func ParseFunctionType(text string) (arrow.DataType, error) {
 	return parseFunctionType(text, 0)
 }
 
+// unmarshalStrict decodes JSON without unknown fields.
 func unmarshalStrict(text string, to any) error {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -81,6 +82,7 @@ func checkMembers(typ arrow.DataType) error {
 	return nil
 }
 
+// parseFunctionType parses the text of a type, to a limited depth.
 func parseFunctionType(text string, depth int) (arrow.DataType, error) {
 	bad := func() error {
 		return Errorf(InvalidInput, "arrow_type %s is not known; there are utf8, float32 and other words, list<…>, large_list<…>, fixed_size_list<…, n>, blob_v2, and JSON", QuoteShort(text))
@@ -137,7 +139,7 @@ func FunctionTypeText(typ arrow.DataType) (string, error) {
 	return string(encoded), err
 }
 
-// plainFunctionType returns the text of a type without JSON, "" when there is none.
+// plainFunctionType returns the text of a type without JSON, or "" if it needs JSON.
 func plainFunctionType(typ arrow.DataType) string {
 	list, ok := typ.(arrow.ListLikeType)
 	if !ok {
@@ -165,8 +167,8 @@ func plainFunctionType(typ arrow.DataType) string {
 	return ""
 }
 
-// SameFunctionType reports whether a column of one type holds what a function declares as another. The
-// names and the nullability of the items of lists do not count, because Lance stores neither.
+// SameFunctionType reports whether a column's type fits the type that a function declares. It
+// ignores the names and the nullability of list items, because Lance does not store them.
 func SameFunctionType(declared, column arrow.DataType) bool {
 	a, b := typeChildren(declared), typeChildren(column)
 	if declared.ID() != column.ID() || len(a) != len(b) {

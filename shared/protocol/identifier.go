@@ -18,9 +18,9 @@ const (
 	maxDelimiterBytes   = 16
 )
 
-// SplitID splits the decoded path form of an id. The delimiter alone is the root, which
-// is the empty id; empty pieces are dropped, as the reference server does, so that
-// "$a$$b$" is a, b. The components have been checked by [CheckID].
+// SplitID splits an id in the decoded form of a path. The delimiter alone is the root, which is the
+// empty id. Empty components are dropped, as in the reference server: "$a$$b$" is a, b. It checks
+// the components by [CheckID].
 func SplitID(joined, delimiter string) ([]string, error) {
 	if err := CheckDelimiter(delimiter); err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func SplitID(joined, delimiter string) ([]string, error) {
 	if joined == "" {
 		return nil, Errorf(InvalidInput, "id is empty; the root namespace is written %q", delimiter)
 	}
-	// More delimiters than any valid id can hold are refused before they are split.
+	// An id with more delimiters than any valid id is refused before it is split.
 	if len(joined) > MaxIDLevels*(MaxIDComponentBytes+maxDelimiterBytes) {
 		return nil, Errorf(InvalidInput, "id of %d bytes is too long", len(joined))
 	}
@@ -53,13 +53,13 @@ func JoinID(id []string, delimiter string) string {
 	return strings.Join(id, delimiter)
 }
 
-// SameID reports whether an id in a body, whose parts may hold several components that are joined
-// by the delimiter of the request or the default one, names the object with a given id.
+// SameID reports whether an id in a body names the object with a given id. Parts of the body's id
+// may be several components, joined by the delimiter of the request or the default one.
 func SameID(body, id []string, delimiter string) bool {
 	return slices.Equal(body, id) || slices.Equal(Resplit(body, delimiter), id) || slices.Equal(Resplit(body, DefaultDelimiter), id)
 }
 
-// Resplit splits an id whose parts may be joined ones.
+// Resplit splits an id whose parts may be joined components.
 func Resplit(id []string, delimiter string) []string {
 	pieces := strings.Split(strings.Join(id, delimiter), delimiter)
 	return slices.DeleteFunc(pieces, func(piece string) bool { return piece == "" })
@@ -80,9 +80,9 @@ func CheckDelimiter(delimiter string) error {
 	return nil
 }
 
-// CheckID reports whether id can name an object: at most [MaxIDLevels] components, each
-// valid UTF-8 of 1 to [MaxIDComponentBytes] bytes without control characters and without
-// the default delimiter, which no client could write. The error is InvalidInput.
+// CheckID checks that an id can name an object: it has at most [MaxIDLevels] components, each valid
+// UTF-8 of 1 to [MaxIDComponentBytes] bytes without control characters and without the default
+// delimiter, which clients could not write. The error is InvalidInput.
 func CheckID(id []string) error {
 	if len(id) > MaxIDLevels {
 		return Errorf(InvalidInput, "id has %d levels; at most %d are possible", len(id), MaxIDLevels)
@@ -95,6 +95,7 @@ func CheckID(id []string) error {
 	return nil
 }
 
+// checkComponent returns why a component is invalid, or nil.
 func checkComponent(name string) error {
 	switch {
 	case name == "":
@@ -107,6 +108,7 @@ func checkComponent(name string) error {
 	return checkText(name)
 }
 
+// checkText returns an error for invalid UTF-8 and control characters.
 func checkText(s string) error {
 	if !utf8.ValidString(s) {
 		return fmt.Errorf("is not valid UTF-8")
@@ -117,8 +119,8 @@ func checkText(s string) error {
 	return nil
 }
 
-// CheckName reports whether a name that is not part of an id, such as that of an index,
-// is possible; what says what it names.
+// CheckName checks a name outside of ids, such as the name of an index. what is the kind of name,
+// for the message.
 func CheckName(what, name string) error {
 	if name == "" || len(name) > MaxIDComponentBytes {
 		return Errorf(InvalidInput, "%s must have 1 to %d bytes", what, MaxIDComponentBytes)
@@ -129,7 +131,7 @@ func CheckName(what, name string) error {
 	return nil
 }
 
-// EscapedBytes returns how many bytes a name of letters of ASCII, digits, _, . and - takes in a key.
+// EscapedBytes returns the length in a key of a name from ASCII letters, digits, _, . and -.
 func EscapedBytes(name string) int {
 	return len(name) + 2*(strings.Count(name, ".")+strings.Count(name, "-"))
 }

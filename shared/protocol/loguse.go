@@ -7,7 +7,7 @@ type LogUse struct {
 	UseRTE *bool `json:"use_rte" query:"use_rte"` // the name that newer clients use
 }
 
-// Wanted returns the flag under either name, nil if there is none.
+// Wanted returns the flag under either name, or nil if it is absent.
 func (u LogUse) Wanted() *bool {
 	if u.UseLSM != nil {
 		return u.UseLSM

@@ -111,7 +111,7 @@ var (
 	ByPostOrGet = []string{http.MethodPost, http.MethodGet}
 )
 
-// SpecificationVersion is the version of the public specification that is spoken here.
+// SpecificationVersion is the implemented version of the public specification.
 const SpecificationVersion = "0.13"
 
 // RemoteVersion is the feature level that LanceDB's remote clients assume of this server. From 0.3.0 on

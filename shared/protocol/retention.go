@@ -13,10 +13,11 @@ import (
 // the nearest namespace around it, or else from the deployment.
 const PropertyDropRetention = "drop.retention"
 
-// maxDropRetention is the longest time for which dropped tables are kept.
+// maxDropRetention is the longest retention that a property can set.
 const maxDropRetention = 100 * 365 * 24 * time.Hour
 
-// ParseDropRetention reads how long dropped tables are kept: 0, or a number followed by d, h, m or s.
+// ParseDropRetention parses the time for which dropped tables are kept: 0, or a number followed by
+// d, h, m or s.
 func ParseDropRetention(text string) (time.Duration, error) {
 	var d time.Duration
 	var err error

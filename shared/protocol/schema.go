@@ -34,10 +34,9 @@ type JSONType struct {
 	Precise string      `json:"precise,omitempty"`
 }
 
-// EncodeSchema writes a schema in the vocabulary of the dialect: float32 and utf8 for
-// Namespace clients, float and string for LanceDB clients, which refuse a schema with
-// any other word. A type that the vocabulary has no word for is an Unsupported error
-// that names the field.
+// EncodeSchema writes a schema in the vocabulary of the dialect: float32 and utf8 for Namespace
+// clients, float and string for LanceDB clients, which refuse a schema with any other word. The
+// error is Unsupported and names a field whose type the vocabulary cannot express.
 func EncodeSchema(dialect Dialect, schema *arrow.Schema) (*JSONSchema, error) {
 	fields, err := encodeFields(dialect, schema.Fields(), 0)
 	if err != nil {
@@ -64,6 +63,7 @@ func addPrecise(encoded []JSONField, fields []arrow.Field) {
 // maxTypeNesting bounds the depth of types.
 const maxTypeNesting = 32
 
+// encodeFields writes fields, to a limited depth.
 func encodeFields(dialect Dialect, fields []arrow.Field, depth int) ([]JSONField, error) {
 	if depth > maxTypeNesting {
 		return nil, Errorf(Unsupported, "types nested deeper than %d have no JSON form", maxTypeNesting)
@@ -84,6 +84,7 @@ func encodeFields(dialect Dialect, fields []arrow.Field, depth int) ([]JSONField
 	return encoded, nil
 }
 
+// encodeType writes the type of a field.
 func encodeType(dialect Dialect, field string, typ arrow.DataType, depth int) (JSONType, error) {
 	name := namespaceName(typ)
 	if dialect == DialectLanceDB {
@@ -155,8 +156,8 @@ func namespaceName(typ arrow.DataType) string {
 	return sharedName(typ)
 }
 
-// preciseName is a type with the parts for which JsonArrow has no words, such as
-// timestamp[us, tz=Europe/Berlin] or decimal128(10,2), or "" if the word is the whole type.
+// preciseName returns the full form of a type if its word omits a part, such as timestamp[us,
+// tz=Europe/Berlin] or decimal128(10,2), and "" otherwise.
 func preciseName(typ arrow.DataType) string {
 	switch typ := typ.(type) {
 	case *arrow.TimestampType:
@@ -216,6 +217,7 @@ func lanceName(typ arrow.DataType) string {
 	return sharedName(typ)
 }
 
+// lanceDictionaryName returns Lance's name of a dictionary type.
 func lanceDictionaryName(typ *arrow.DictionaryType) string {
 	if len(typeChildren(typ.ValueType)) > 0 {
 		return "" // the word has no room for children
@@ -239,8 +241,8 @@ func sharedName(typ arrow.DataType) string {
 	return ""
 }
 
-// typeLength is the length that goes with the word: of fixed-size types, and in JsonArrow
-// of decimals, where it is precision*1000 + scale.
+// typeLength returns the length field of a type: the size of fixed-size types, and for Namespace
+// clients precision*1000 + scale of decimals.
 func typeLength(dialect Dialect, typ arrow.DataType) *int64 {
 	var length int64
 	switch typ := typ.(type) {
@@ -261,6 +263,7 @@ func typeLength(dialect Dialect, typ arrow.DataType) *int64 {
 	return &length
 }
 
+// typeChildren returns the child fields of a nested type.
 func typeChildren(typ arrow.DataType) []arrow.Field {
 	switch typ := typ.(type) {
 	case *arrow.StructType:
@@ -273,8 +276,8 @@ func typeChildren(typ arrow.DataType) []arrow.Field {
 	return nil
 }
 
-// unwrapExtension returns the storage type, and the metadata with the two keys under
-// which Arrow carries an extension type in a schema.
+// unwrapExtension returns the storage type of an extension type, and the metadata with the two keys
+// by which Arrow represents an extension type in a schema.
 func unwrapExtension(typ arrow.ExtensionType, metadata map[string]string) (arrow.DataType, map[string]string) {
 	with := map[string]string{"ARROW:extension:name": typ.ExtensionName()}
 	if text := typ.Serialize(); text != "" {
@@ -286,6 +289,7 @@ func unwrapExtension(typ arrow.ExtensionType, metadata map[string]string) (arrow
 	return typ.StorageType(), with
 }
 
+// encodeMetadata returns metadata as a map, or nil if it is empty.
 func encodeMetadata(metadata arrow.Metadata) map[string]string {
 	if metadata.Len() == 0 {
 		return nil

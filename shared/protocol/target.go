@@ -9,8 +9,8 @@ type Target struct {
 	ID        []string
 }
 
-// Makes reports whether the operation gives a name to something new, so that there need be
-// nothing at its path before.
+// Makes reports whether the operation creates the object in its path, so that the path need not
+// exist before.
 func (o Operation) Makes() bool {
 	_, verb, _ := strings.Cut(o.Path, "/{id}/")
 	switch verb {

@@ -31,8 +31,8 @@ var timeUnits = map[string]arrow.TimeUnit{
 	"s": arrow.Second, "ms": arrow.Millisecond, "us": arrow.Microsecond, "ns": arrow.Nanosecond,
 }
 
-// decodeType is the inverse of [EncodeSchema] for one type, in either vocabulary. What a
-// word leaves open is read as the native Lance does: timestamps are in microseconds.
+// decodeType decodes one type from [EncodeSchema], in either vocabulary. If a word omits a part, it
+// is completed as in native Lance: timestamps are in microseconds.
 func decodeType(t JSONType, depth int) (arrow.DataType, error) {
 	bad := func(why string) (arrow.DataType, error) {
 		return nil, Errorf(InvalidInput, "data type %s %s", QuoteShort(t.Type), why)
@@ -105,7 +105,7 @@ func typeWithParts(name, rest string) arrow.DataType {
 		if err == nil && err2 == nil {
 			return decimalType(parts[0], precision, scale)
 		}
-	case "dict": // of plain values, by index, and whether they are ordered, which native Lance ignores
+	case "dict": // plain values, index type, and whether they are ordered, which native Lance ignores
 		parts := strings.Split(rest, ":")
 		if len(parts) != 3 {
 			return nil
@@ -122,7 +122,7 @@ func typeWithParts(name, rest string) arrow.DataType {
 	return nil
 }
 
-// decimalType returns nil when there is none of that precision and scale.
+// decimalType returns nil if the precision or the scale is invalid.
 func decimalType(bits string, precision, scale int64) arrow.DataType {
 	if precision < 1 || scale < -precision || scale > precision {
 		return nil
@@ -166,8 +166,8 @@ func nestedType(t JSONType, word string, depth int, bad func(string) (arrow.Data
 	return arrow.FixedSizeListOfField(int32(*t.Length), fields[0]), nil
 }
 
-// Matches reports whether the JSON of a type stands for a type. Some words leave open what the type has, such
-// as the unit of a time; they stand for all types that are written so.
+// Matches reports whether the JSON of a type can denote a type. Some words omit a part of the type, such as the unit of a
+// time; they match all types that are written in this way.
 func (t JSONType) Matches(typ arrow.DataType) bool {
 	if decoded, err := decodeType(t, 0); err == nil && SameFunctionType(decoded, typ) {
 		return true
@@ -194,8 +194,8 @@ func sameJSONType(a, b JSONType) bool {
 // vocabulary. Type is nil when there is none.
 type TypeName struct{ Type arrow.DataType }
 
-// MarshalJSON writes the word of the public specification, or that of LanceDB clients where the
-// former leaves a unit or a time zone out.
+// MarshalJSON writes the word of the public specification, or the word of LanceDB clients if the
+// former would omit a unit or a time zone.
 func (n TypeName) MarshalJSON() ([]byte, error) {
 	if n.Type == nil {
 		return []byte("null"), nil

@@ -14,10 +14,10 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Handle is a table, or a branch of one, as a request or a job names it. Work begins on the table
-// that this process remembers under the name, while the record of the name is read. When the name
-// stands for another table by then, the work is done again on that one. Making a handle sends no
-// request.
+// A Handle is a table, or a branch of one, by the name in a request or a job. Work begins on the
+// table that the process has cached under the name, in parallel with reading the record of the
+// name. If the record names another table, the work is repeated on that one. Making a handle sends
+// no request.
 type Handle struct {
 	in     Tables
 	id     []string
@@ -29,8 +29,8 @@ func (t Tables) Open(id []string, branch string) Handle {
 	return Handle{in: t, id: id, branch: protocol.BranchName(branch)}
 }
 
-// A Table is the table of a handle, with what the catalog found under its name. Errors of work on it may be those of the
-// format, which the handle translates.
+// A Table is the table of a handle, together with its catalog entry. Work on it may return errors of the format, which the
+// handle translates.
 type Table struct {
 	*engine.Table // at the branch of the handle
 	Found         *catalog.Lookup
@@ -71,6 +71,7 @@ func Look[T any](ctx context.Context, h Handle, work func(context.Context, Table
 	return result, err
 }
 
+// look calls work with the table in a catalog entry, and translates its error.
 func look[T any](ctx context.Context, h Handle, found *catalog.Lookup, work func(context.Context, Table) (T, error)) (T, error) {
 	table, err := h.in.On(ctx, found.Table, h.branch)
 	if err != nil {
@@ -81,7 +82,8 @@ func look[T any](ctx context.Context, h Handle, found *catalog.Lookup, work func
 	return result, table.Translate(err)
 }
 
-// Read is [Look] for work on a version, the newest if number is nil; see [engine.Read].
+// Read calls work with a version of the table, the newest if number is nil. Like [Look] it may call
+// work twice; see [engine.Read].
 func Read[T any](ctx context.Context, h Handle, number *int64, work func(context.Context, Version) (T, error)) (T, error) {
 	return Look(ctx, h, func(ctx context.Context, t Table) (T, error) {
 		return engine.Read(ctx, t.Table, number, func(ctx context.Context, d *dataset.Dataset) (T, error) {
@@ -90,11 +92,11 @@ func Read[T any](ctx context.Context, h Handle, number *int64, work func(context
 	})
 }
 
-// maxAttempts bounds how often a change starts again because its name stands for another table.
+// maxAttempts bounds how often a change starts again because its name refers to another table.
 const maxAttempts = 3
 
-// Try does work that may change the table of a handle. The work asks t.Found.Confirm before it changes anything, and ends
-// with its error.
+// Try calls work, which may change the table of a handle. Before each change, work must call t.Found.Confirm and return
+// its error. If the name refers to another table, work is called again with that one.
 func Try[T any](ctx context.Context, h Handle, work func(ctx context.Context, t Table) (T, error)) (T, error) {
 	var none T
 	for attempt := 1; ; attempt++ {
@@ -125,8 +127,8 @@ type Changed struct {
 	TransactionID string // names the commit
 }
 
-// Commit does work that commits to the table of a handle. A commit of the work fails when the name no longer stands for
-// the table, and then the work is done again.
+// Commit calls work, which commits to the table of a handle. The commit fails if the name no longer refers to the table,
+// and work is then called again with the table it refers to.
 func (h Handle) Commit(ctx context.Context, work func(t Table) (engine.Written, error)) (Changed, error) {
 	done, err := Try(ctx, h, func(ctx context.Context, t Table) (engine.Written, error) {
 		t.Table = t.ConfirmWith(t.Found.Confirm)
@@ -151,7 +153,8 @@ func (h Handle) Commit(ctx context.Context, work func(t Table) (engine.Written, 
 	return Changed{done, h.in.Transactions.IDOfCommit(ctx, h.id, made)}, nil
 }
 
-// committed has others learn of a version that a change made.
+// committed announces a commit on a branch, or stores the version of the table as a hint. It also
+// suggests maintenance and, for the table itself, updates of its views and computed columns.
 func (h Handle) committed(ctx context.Context, found *catalog.Lookup, version int64) {
 	if h.branch != "" {
 		h.in.Names.Committed(ctx, found.Table.ID, h.branch)

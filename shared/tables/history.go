@@ -21,8 +21,9 @@ import (
 // past is the history of tables for an announcer.
 type past struct{ Tables }
 
-// Commits returns what the versions of a table and the transactions that made them tell. Those of a branch count only
-// if the branch still stands when they were read: else they may be those of another one at its place.
+// Commits calls f with the time and the event data of each version after the given one. For a branch, it then checks that
+// the branch still exists, because the versions may belong to a new branch of the same name; the error is
+// changefeed.ErrNoBranch.
 func (h past) Commits(ctx context.Context, found *catalog.Table, b *changefeed.Branch, after uint64, f func(at time.Time, data eventapi.Data) bool) error {
 	on, branch, err := h.line(ctx, found, b)
 	if err != nil {
@@ -64,7 +65,7 @@ func (h past) line(ctx context.Context, found *catalog.Table, b *changefeed.Bran
 	return on, name, noBranch(err)
 }
 
-// noBranch gives the error for a missing branch the name that the announcer knows.
+// noBranch converts errors for a missing branch to changefeed.ErrNoBranch.
 func noBranch(err error) error {
 	if protocol.HasCode(err, protocol.TableBranchNotFound) || errors.Is(err, refs.ErrNoBranch) {
 		return changefeed.ErrNoBranch
@@ -94,7 +95,7 @@ func (h past) Branches(ctx context.Context, found *catalog.Table, name string) (
 	return branches, nil
 }
 
-// VersionAt goes by the times at which the manifests were stored. S3 has them in whole seconds, so a version of the same
+// VersionAt compares the times at which the manifests were stored. S3 rounds them to seconds, so a version in the same
 // second counts as a later one.
 func (h past) VersionAt(ctx context.Context, found *catalog.Table, b *changefeed.Branch, at time.Time) (uint64, error) {
 	on, _, err := h.line(ctx, found, b)

@@ -1,8 +1,8 @@
-// Package tables turns the name of a table into an open table: it asks the catalog for the location
-// of the table and hands that location to the engine. A change takes the same way. When the name
-// turns out to stand for another table, the work runs again on that table. A change carries the id
-// of its request (package idempotency), so that a repeated request finds the version that the first
-// one made. Services and jobs open tables here.
+// Package tables opens a table by its name: it looks up the location in the catalog and passes it
+// to the engine. A change also confirms the name: if the name refers to another table by then, the
+// work is repeated on that table. A change carries the id of its request (package idempotency), so
+// that a repeated request finds the version that the first one made. Services and jobs open tables
+// with this package.
 package tables
 
 import (
@@ -35,13 +35,13 @@ type Tables struct {
 	Rows         *engine.Engine
 	Transactions *transaction.Store
 	Uploads      *multipart.Uploads
-	Announcer    *changefeed.Announcer // nil when there are no events
-	Jobs         *jobs.Starter         // nil when there are no jobs
-	Vendor       vending.Vendor        // nil when clients get no credentials
+	Announcer    *changefeed.Announcer // nil if there are no events
+	Jobs         *jobs.Starter         // nil if there are no jobs
+	Vendor       vending.Vendor        // nil if clients get no credentials
 	Auto         AutoRefresh
-	Records      record.Store // holds the states of jobs about tables
-	Runs         udf.Check    // nil when only jobs know
-	Rights       auth.Rights  // of those who have defined what jobs compute
+	Records      record.Store // the states of jobs on tables
+	Runs         udf.Check    // nil if only jobs can check it
+	Rights       auth.Rights  // checks the rights of the definers of computed columns and views
 	Now          func() time.Time
 
 	maintain bool
@@ -81,7 +81,7 @@ func Open(s Stores) Tables {
 	return t
 }
 
-// author returns the name of whose request the context is of, "" if there is none: a job is nobody's.
+// author returns the name of the principal in the context. It returns "" for jobs, which have none.
 func author(ctx context.Context) string {
 	if who := auth.FromContext(ctx); who != nil {
 		return who.Name()
@@ -94,7 +94,7 @@ func author(ctx context.Context) string {
 const MaintainKind = "maintain"
 
 const (
-	// lookEvery is how many versions a table gains between two checks for maintenance.
+	// lookEvery is the number of new versions between two checks of a table for maintenance.
 	lookEvery = 16
 	// lookAfter is the delay of a check. A burst of writes then has the machine and the table for
 	// itself, and one compaction afterwards covers the whole burst.
@@ -102,7 +102,7 @@ const (
 )
 
 // written suggests to the workers, every few versions, that they check a table for maintenance. A
-// suggestion that is lost does no harm, because later versions make new ones.
+// lost suggestion does no harm, because later versions repeat it.
 func (t Tables) written(ctx context.Context, id []string, version int64) {
 	if t.maintain && version%lookEvery == 0 {
 		_ = t.Jobs.Suggest(ctx, MaintainKind, id, lookAfter)
@@ -123,7 +123,7 @@ func (t Tables) At(found *catalog.Table) *engine.Table {
 	})
 }
 
-// reaching returns a table that may read files at other locations as far as
+// reaching returns a table that may read files at other locations if
 // [tiltyard/shared/catalog/access.Checker.MayRead] allows it.
 func (t Tables) reaching(found *catalog.Table) *engine.Table {
 	return t.Rows.Table(found.ID, found.Location, found.Hint).ReachWith(func(ctx context.Context, at objectstore.Location) error {
@@ -131,15 +131,14 @@ func (t Tables) reaching(found *catalog.Table) *engine.Table {
 	})
 }
 
-// Unnamed is At for a table at a location that a client gives. Errors call the table by the given
-// id.
+// Unnamed opens a table at a location that a client chose. Errors use the given id as its name.
 func (t Tables) Unnamed(id []string, found *catalog.Table) *engine.Table {
 	unnamed := *found
 	unnamed.ID, unnamed.Hint = id, 0
 	return t.reaching(&unnamed)
 }
 
-// On is At for a branch of the table; see [engine.Table.On].
+// On opens a branch of a table; see [engine.Table.On].
 func (t Tables) On(ctx context.Context, found *catalog.Table, branch string) (*engine.Table, error) {
 	return t.At(found).On(ctx, branch)
 }

@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/protocol/auth"
 )
 
-// Rows does work that changes nothing on the rows that the name of a handle stands for, as [Look] does it: those of a
-// table, or those that a plain view shows of its source.
+// Rows calls work with the table that has the rows of a name: a table, or the source of a plain view, as seen through the
+// view. work must not change anything, because [Look] may repeat it.
 func Rows[T any](ctx context.Context, h Handle, work func(context.Context, *engine.Table) (T, error)) (T, error) {
 	answer, err := Look(ctx, h, func(ctx context.Context, t Table) (T, error) { return work(ctx, t.Table) })
 	view := views.Plain(err)
@@ -27,8 +27,8 @@ func Rows[T any](ctx context.Context, h Handle, work func(context.Context, *engi
 	return RowsOfSource(ctx, h.in, view, work)
 }
 
-// RowsOfSource is [Rows] for a plain view. Whoever reads the rows must be permitted to query the source; else the
-// error is PermissionDenied.
+// RowsOfSource is [Rows] for a plain view. The sender must have the right to query the source; otherwise the error is
+// PermissionDenied.
 func RowsOfSource[T any](ctx context.Context, in Tables, view *stored.View, work func(context.Context, *engine.Table) (T, error)) (T, error) {
 	var none T
 	query, err := selection.Parse(view.Plain.Query)

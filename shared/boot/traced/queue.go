@@ -8,9 +8,10 @@ import (
 	"tiltyard/shared/process/tracing"
 )
 
-// Queue returns a queue that makes a span whenever messages are sent to q.
+// Queue returns a queue that makes a span for each call of Send.
 func Queue(q jobs.Queue) jobs.Queue { return queue{q} }
 
+// A queue makes spans for sent messages.
 type queue struct{ jobs.Queue }
 
 func (q queue) Send(ctx context.Context, after time.Duration, messages ...jobs.Message) error {

@@ -9,12 +9,15 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// Records returns a store that makes a span for each call of s. The spans contain the kind of a record, and not its key,
-// which clients choose a part of.
+// Records returns a store that makes a span for each call of s. The spans contain the kind of a record, but not its key,
+// because clients choose a part of it.
 func Records(s record.Store) record.Store { return records{s} }
 
+// records makes spans for the requests to a store of records.
 type records struct{ record.Store }
 
+// startRecord starts the span of a request for a record or a folder. It contains the first part of the
+// key only.
 func startRecord(ctx context.Context, name, key string) (context.Context, *tracing.Span) {
 	ctx, span := tracing.Start(ctx, "records "+name, tracing.Client)
 	kind, _, _ := strings.Cut(key, "/")

@@ -1,5 +1,5 @@
-// Package traced makes spans for the requests that a process sends to stores of objects, to stores of records and to
-// queues of jobs, by wrapping these. A program without traces wraps nothing.
+// Package traced wraps stores of objects, stores of records and queues of jobs, to make spans for their requests. A
+// program without traces does not use it.
 package traced
 
 import (
@@ -10,9 +10,11 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// Store returns a store that makes a span for each call of s. root is its URI, for the spans.
+// Store returns a store that makes a span for each call of s. root is the store's URI, for the
+// spans.
 func Store(s objectstore.Store, root string) objectstore.Store { return &store{s, root} }
 
+// A store makes spans for the requests to a store of objects.
 type store struct {
 	objectstore.Store
 	root string
@@ -27,6 +29,7 @@ func (s *store) ReadGap() int64 { return objectstore.ReadGap(s.Store) }
 // Writable returns the result of the inner store.
 func (s *store) Writable(ctx context.Context) error { return objectstore.Writable(ctx, s.Store) }
 
+// start starts the span of a request.
 func (s *store) start(ctx context.Context, name, key string) (context.Context, *tracing.Span) {
 	ctx, span := tracing.Start(ctx, "store "+name, tracing.Client)
 	span.Text("store.root", s.root)
@@ -98,6 +101,7 @@ func (s *store) Create(ctx context.Context, key string) (objectstore.Writer, err
 	return &writer{Writer: w, span: span}, nil
 }
 
+// A writer ends its span when the object is committed or aborted.
 type writer struct {
 	objectstore.Writer
 	span  *tracing.Span

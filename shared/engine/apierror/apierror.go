@@ -1,4 +1,4 @@
-// Package apierror turns errors of expressions and tables into those of the protocol.
+// Package apierror turns errors of expressions and columns into protocol errors.
 package apierror
 
 import (
@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// OfExpression returns the error of an expression, nil for nil. what is the name of the request's
-// field.
+// OfExpression turns the error of an SQL expression into a protocol error. It returns nil for nil.
+// what is the name of the request's field, for the message.
 func OfExpression(what string, err error) error {
 	if err == nil {
 		return nil
@@ -33,8 +33,8 @@ func OfExpression(what string, err error) error {
 	return &protocol.Error{Code: code, Message: fmt.Sprintf("%s: %s", what, bad.Error()), Err: err}
 }
 
-// OfFilter turns the error for an unknown column in a condition or an update into InvalidInput,
-// as native Lance does: the expression is wrong, rather than a requested column missing.
+// OfFilter turns the error for an unknown column in a condition or an update into InvalidInput, as
+// native Lance does: the expression is wrong, rather than a requested column missing.
 func OfFilter(err error) error {
 	var known *protocol.Error
 	if !errors.As(err, &known) || known.Code != protocol.TableColumnNotFound {
@@ -45,8 +45,8 @@ func OfFilter(err error) error {
 	return &wrong
 }
 
-// NoColumn returns the error of a column that a table does not have, with the names of those that it
-// has.
+// NoColumn returns the protocol error for a missing column. Its detail lists the columns of the
+// table.
 func NoColumn(err *snapshot.ErrNoColumn) error {
 	if err.List != "" {
 		return &protocol.Error{
@@ -68,7 +68,7 @@ func NoColumn(err *snapshot.ErrNoColumn) error {
 	}
 }
 
-// CheckNames returns an error for names that columns cannot have.
+// CheckNames returns an error if a field's name is not allowed for a column.
 func CheckNames(columns *arrow.Schema) error {
 	for _, f := range columns.Fields() {
 		if err := schema.CheckName(f.Name); err != nil {

@@ -17,11 +17,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// blobBatchBytes is how many bytes of blobs a batch holds. A larger blob is a batch of its own.
+// blobBatchBytes bounds the bytes of blobs in one batch. A larger blob gets a batch of its own.
 const blobBatchBytes = 16 << 20
 
-// Fetch returns the values of a blob column in the rows with the given ids, in their order. A nil version
-// is the newest.
+// Fetch returns the values of a blob column in the rows with the given ids, in the order of ids. A
+// nil version means the newest.
 func Fetch(ctx context.Context, t *engine.Table, version *int64, column string, ids []uint64) (*protocol.Rows, error) {
 	return engine.Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
 		blobs, err := blobsOf(ctx, d, column, ids)
@@ -34,7 +34,7 @@ func Fetch(ctx context.Context, t *engine.Table, version *int64, column string, 
 			for len(blobs) > 0 {
 				n, size, err := fittingBlobs(ctx, blobs)
 				var hold account.Hold
-				if err == nil { // the bytes exist twice: as they were read, and in the batch
+				if err == nil { // the bytes exist twice: as read, and in the batch
 					hold, err = account.Take(ctx, 2*size)
 				}
 				var batch arrow.RecordBatch
@@ -53,8 +53,8 @@ func Fetch(ctx context.Context, t *engine.Table, version *int64, column string, 
 	})
 }
 
-// Open opens the value of a blob column in the row with the given id, which can be read in parts. A nil
-// version is the newest.
+// Open opens one value of a blob column for reading in parts. It is the value in the row with the
+// given id. A nil version means the newest.
 func Open(ctx context.Context, t *engine.Table, version *int64, column string, id uint64) (*protocol.Bytes, error) {
 	return engine.Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Bytes, error) {
 		blobs, err := blobsOf(ctx, d, column, []uint64{id})
@@ -100,7 +100,8 @@ func blobsOf(ctx context.Context, d *dataset.Dataset, column string, ids []uint6
 	return d.Blobs(ctx, column, addresses)
 }
 
-// fittingBlobs returns how many of the first blobs fit into a batch, and their size in bytes.
+// fittingBlobs returns the number of leading blobs that fit into a batch, at least one, and their
+// size in bytes.
 func fittingBlobs(ctx context.Context, blobs []snapshot.Blob) (n int, total int64, err error) {
 	for i, b := range blobs {
 		size, err := b.Length(ctx)
@@ -115,6 +116,7 @@ func fittingBlobs(ctx context.Context, blobs []snapshot.Blob) (n int, total int6
 	return len(blobs), total, nil
 }
 
+// blobBatch reads blobs into a batch with one column.
 func blobBatch(ctx context.Context, d *dataset.Dataset, schema *arrow.Schema, blobs []snapshot.Blob) (arrow.RecordBatch, error) {
 	contents, err := d.Contents(ctx, blobs)
 	if err != nil {

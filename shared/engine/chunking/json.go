@@ -70,8 +70,8 @@ func (t jsonText) space(at int) int {
 	return at
 }
 
-// member returns the place of the value of a name in the object that begins at a place; -1 when there
-// is none.
+// member returns the offset of the value with the given name in the object at offset at, or -1 if
+// there is none.
 func (t jsonText) member(at int, name string) int {
 	if t[at] != '{' {
 		return -1
@@ -99,7 +99,7 @@ func isName(quoted, name string) bool {
 	return len(quoted) <= maxQuoted(name) && json.Unmarshal([]byte(quoted), &text) == nil && text == name
 }
 
-// maxQuoted returns the maximal length of a name in JSON: an escaped byte takes six.
+// maxQuoted returns the maximum length of a name in JSON: an escaped byte takes six.
 func maxQuoted(name string) int { return 6*len(name) + len(`""`) }
 
 // skip returns the offset after the value at an offset.

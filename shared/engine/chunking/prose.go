@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// splitLines makes a piece of each line, without the line feed at its end or the carriage return before
-// that.
+// splitLines returns each line as a piece, without the line feed at its end and a carriage return
+// before it.
 var splitLines = &Function{
 	Name:   "split_lines",
 	Fields: pieceFields,
@@ -117,6 +117,8 @@ func (s *sentence) endsBefore(r rune) bool {
 	return s.ended && s.space && !unicode.IsLower(r)
 }
 
+// closes reports whether a character is a closing quote or bracket, which may follow the end of a
+// sentence.
 func closes(r rune) bool {
 	return r == '"' || r == '\'' || r >= utf8.RuneSelf && unicode.In(r, unicode.Pf, unicode.Pe, unicode.Pi) || strings.ContainsRune(")]}", r)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// chunkBytes is the approximate memory of a piece beside its texts.
+// chunkBytes is the approximate memory of a piece without its texts.
 const chunkBytes = 64
 
 // Bytes estimates the memory of a piece in an array.

@@ -22,27 +22,28 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// callRows is how many rows a function gets at once.
+// callRows is the maximum number of rows per call of a function.
 const callRows = 4096
 
-// An application computes columns by a function. Its columns are the outputs of the binding, and then the
-// column of assignments, if there is one.
+// An application computes columns by a function. Its columns are the outputs of the binding,
+// followed by the column of assignments if there is one.
 type application struct {
 	binding *schemaapi.FunctionBinding
 	dataset *dataset.Dataset
-	params  []param       // what the parameters get
-	results []arrow.Field // the outputs, as they are declared
+	params  []param       // the source of each argument
+	results []arrow.Field // the declared outputs
 	caller  udf.Caller
-	fields  []arrow.Field // the parameters, as they are declared
+	fields  []arrow.Field // the declared parameters
 }
 
-// A param is a column that a parameter gets: one of values, or one of blobs, whose bytes it gets.
+// A param is the column that supplies an argument: a column of values, or a blob column whose bytes
+// are read.
 type param struct {
 	bound *plan.Bound // nil for blobs
 	blob  string      // path of the column
 }
 
-// newApplication resolves a binding against a version.
+// newApplication resolves a binding on a version.
 func newApplication(ctx context.Context, d *dataset.Dataset, b *schemaapi.FunctionBinding) (*application, error) {
 	a := &application{dataset: d, binding: b}
 	if err := a.bind(ctx, d); err != nil {
@@ -62,7 +63,7 @@ func newApplication(ctx context.Context, d *dataset.Dataset, b *schemaapi.Functi
 	return a, nil
 }
 
-// bind resolves what the parameters get.
+// bind finds the columns that supply the arguments.
 func (a *application) bind(ctx context.Context, d *dataset.Dataset) error {
 	for _, in := range a.binding.Inputs {
 		chain, err := d.Schema().Resolve(in.FieldPath)
@@ -73,6 +74,7 @@ func (a *application) bind(ctx context.Context, d *dataset.Dataset) error {
 			a.params = append(a.params, param{blob: in.FieldPath})
 			continue
 		}
+		// The path becomes an expression whose names are quoted, so that they may contain any character.
 		path := &syntax.Column{}
 		for _, f := range chain {
 			path.Path = append(path.Path, syntax.Name{Text: f.Name, Quoted: true})
@@ -86,7 +88,7 @@ func (a *application) bind(ctx context.Context, d *dataset.Dataset) error {
 	return nil
 }
 
-// damaged returns the error for a binding that does not fit its table.
+// damaged returns the error for a binding that contradicts the table's columns.
 func damaged(b *schemaapi.FunctionBinding, err error) error {
 	return &protocol.Error{
 		Code: protocol.InvalidTableState, Damaged: true, Message: "the use " + b.ID + " of function " + nameOf(b) + " does not fit the table: " + err.Error(),
@@ -99,7 +101,7 @@ func nameOf(b *schemaapi.FunctionBinding) string {
 	return strings.Join(b.Function.ID(), protocol.DefaultDelimiter)
 }
 
-// columns returns the names of the columns.
+// columns returns the names of the columns that the application computes.
 func (a *application) columns() []string {
 	var names []string
 	for _, out := range a.binding.Outputs {
@@ -111,7 +113,7 @@ func (a *application) columns() []string {
 	return names
 }
 
-// witness returns the position of the column that has a value in each row that was computed.
+// witness returns the position of a column that is not null in any computed row.
 func (a *application) witness() int {
 	if a.binding.Assignment != nil {
 		return len(a.binding.Outputs)
@@ -124,6 +126,7 @@ func (a *application) witness() int {
 	return 0
 }
 
+// reads returns the columns to scan, without blob columns.
 func (a *application) reads() []string {
 	var names []string
 	for _, p := range a.params {
@@ -134,8 +137,8 @@ func (a *application) reads() []string {
 	return names
 }
 
-// compute calls the function with all rows of a batch, some at a time. Rows that fail are null in all
-// columns.
+// compute calls the function with all rows of a batch, in parts. Rows for which the function fails
+// are null in all columns.
 func (a *application) compute(ctx context.Context, rows arrow.RecordBatch, types []arrow.DataType) (outcome, error) {
 	if a.caller == nil {
 		return outcome{}, protocol.Errorf(protocol.Unsupported, "function %s cannot be run here", nameOf(a.binding))
@@ -153,7 +156,7 @@ func (a *application) compute(ctx context.Context, rows arrow.RecordBatch, types
 			all.failed = append(all.failed, f)
 			bytes += 64 + int64(len(f.Type)+len(f.Message))
 		}
-		if _, err := memory.Take(ctx, 2*bytes); err != nil { // until the fragment is done; and what joins the parts
+		if _, err := memory.Take(ctx, 2*bytes); err != nil { // twice: the fragment's values, and a copy when the parts are joined
 			return err
 		}
 		parts, at = append(parts, columns), at+columns[0].Len()
@@ -175,7 +178,7 @@ func (a *application) compute(ctx context.Context, rows arrow.RecordBatch, types
 	return all, nil
 }
 
-// join puts the columns of parts one after the other.
+// join concatenates the columns of parts.
 func join(parts [][]arrow.Array, types []arrow.DataType) ([]arrow.Array, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
@@ -196,13 +199,15 @@ func join(parts [][]arrow.Array, types []arrow.DataType) ([]arrow.Array, error) 
 	return joined.Columns(), nil
 }
 
-// call calls the function once. blobs are those of the rows, for each parameter that gets some.
+// call calls the function once. blobs contains the blobs of the rows by parameter, nil for other
+// parameters.
 func (a *application) call(ctx context.Context, rows arrow.RecordBatch, blobs [][]snapshot.Blob, types []arrow.DataType) ([]arrow.Array, []udf.Failure, error) {
 	if len(a.fields) != len(a.params) {
 		return nil, nil, damaged(a.binding, protocol.Errorf(protocol.InvalidTableState, "it has %d inputs for %d parameters", len(a.params), len(a.fields)))
 	}
 	in := make([]arrow.Array, len(a.params))
 	for i, p := range a.params {
+		// The table and the function may have changed since the binding was made, so their types are compared.
 		got := arrow.DataType(arrow.BinaryTypes.LargeBinary)
 		if p.bound != nil {
 			got = p.bound.Type()
@@ -236,7 +241,7 @@ func (a *application) call(ctx context.Context, rows arrow.RecordBatch, blobs []
 	return columns, failed, err
 }
 
-// outputs returns what the function has returned for each output of the binding.
+// outputs returns the function's result for each output of the binding.
 func (a *application) outputs(result udf.Result, rows int) ([]arrow.Array, error) {
 	columns := result.Outputs.Columns()
 	members, isStruct := a.results[0].Type.(*arrow.StructType)
@@ -250,13 +255,13 @@ func (a *application) outputs(result udf.Result, rows int) ([]arrow.Array, error
 	return columns, CheckResult(nameOf(a.binding), a.results, rows, result)
 }
 
-// alone reports whether the only column is the struct itself.
+// alone reports whether the result is a single column with the whole struct.
 func alone(columns []arrow.Array, members *arrow.StructType) bool {
 	return len(columns) == 1 && protocol.SameFunctionType(members, columns[0].DataType())
 }
 
-// failures returns the rows that the function failed for, and those for which it returned null where it
-// must not, in ascending order.
+// failures adds rows with a forbidden null to the rows for which the function failed, in ascending
+// order.
 func (a *application) failures(outputs []arrow.Array, failed []udf.Failure) []udf.Failure {
 	var all []udf.Failure
 	for row := range outputs[0].Len() {
@@ -278,8 +283,8 @@ func (a *application) failures(outputs []arrow.Array, failed []udf.Failure) []ud
 	return all
 }
 
-// assigned returns the columns of the table: the outputs without those of rows that failed, and which rows
-// have them.
+// assigned returns the columns of the table: the outputs with nulls in failed rows, and the column
+// of assignments if there is one.
 func (a *application) assigned(outputs []arrow.Array, failed []udf.Failure, types []arrow.DataType, rows int) ([]arrow.Array, error) {
 	from := make([]int32, rows)
 	for i := range from {
@@ -312,8 +317,9 @@ func (a *application) assigned(outputs []arrow.Array, failed []udf.Failure, type
 	return columns, nil
 }
 
-// CheckResult returns an error for a result that is not what a function declares: as many rows as came, a
-// column of each type, and failures of rows that came, in ascending order.
+// CheckResult returns an error for a result that does not match the declaration: it must have as
+// many rows as the input, a column of each declared type, and failures within the rows, in
+// ascending order.
 func CheckResult(name string, declared []arrow.Field, rows int, result udf.Result) error {
 	bad := func(format string, args ...any) error {
 		return protocol.Errorf(protocol.InvalidInput, "function "+name+" "+format, args...)

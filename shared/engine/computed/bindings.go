@@ -19,22 +19,22 @@ import (
 )
 
 // The use of a function by columns is a binding. All bindings of a table are in the metadata of its schema
-// (schemaapi.FunctionBindingsKey), and the metadata of each column names its binding and its place among the
-// outputs. One call of the function computes all columns of a binding, which are written together and dropped
-// together. When all parts of a result may be null, a column of assignments says which rows have one.
+// (schemaapi.FunctionBindingsKey). The metadata of each column names its binding and its position among the outputs. One
+// call of the function computes all columns of a binding, which are written together and dropped together. If all parts of
+// a result may be null, an additional column of assignments marks the rows that have a result.
 
-// assignmentOrdinal stands for the place of the column of assignments.
+// assignmentOrdinal is the position in the metadata of the column of assignments.
 const assignmentOrdinal = math.MaxUint32
 
 // A Use is a declaration of columns that a function computes.
 type Use struct {
-	Binding   schemaapi.FunctionBinding // without ids of fields
+	Binding   schemaapi.FunctionBinding // its field ids are not set
 	Signature functionapi.Signature
 	Schedule  Schedule
 }
 
-// bindingOf returns the binding of a column. The error is InvalidTableState if the metadata of the table
-// does not have it.
+// bindingOf returns the binding of a column. The error is InvalidTableState if the metadata of the
+// table lacks it.
 func bindingOf(s *schema.Schema, f *schema.Field) (*schemaapi.FunctionBinding, error) {
 	all, err := schemaapi.DecodeFunctionBindings(s.Metadata)
 	if err != nil {
@@ -45,6 +45,7 @@ func bindingOf(s *schema.Schema, f *schema.Field) (*schemaapi.FunctionBinding, e
 		if b.ID != f.Metadata[bindingKey] || len(b.Outputs) == 0 {
 			continue
 		}
+		// Any writer of the table may have changed the metadata, so the column must match the binding.
 		ordinal, err := strconv.ParseUint(f.Metadata[ordinalKey], 10, 32)
 		switch {
 		case err == nil && ordinal == assignmentOrdinal && b.Assignment != nil && b.Assignment.OutputName == f.Name,
@@ -58,7 +59,8 @@ func bindingOf(s *schema.Schema, f *schema.Field) (*schemaapi.FunctionBinding, e
 	}
 }
 
-// FunctionColumns returns the columns that declare a use, and what the metadata of the schema is with them.
+// FunctionColumns returns the new columns of a use, and a function that returns the metadata of the
+// schema with the binding, once the columns have ids.
 func FunctionColumns(d *dataset.Dataset, use Use) (*arrow.Schema, func(added *schema.Schema) (map[string]string, error), error) {
 	b := use.Binding
 	b.Inputs, b.Outputs = slices.Clone(b.Inputs), slices.Clone(b.Outputs)
@@ -86,6 +88,7 @@ func FunctionColumns(d *dataset.Dataset, use Use) (*arrow.Schema, func(added *sc
 			markKey: "true", kindKey: kindFunction, bindingKey: b.ID, ordinalKey: strconv.FormatUint(ordinal, 10), inputsKey: string(names),
 			staleness.SignatureKey: "{}",
 		}
+		// The column of assignments is filled together with the outputs, and needs no schedule.
 		if ordinal != assignmentOrdinal {
 			use.Schedule.apply(metadata)
 		}
@@ -94,7 +97,8 @@ func FunctionColumns(d *dataset.Dataset, use Use) (*arrow.Schema, func(added *sc
 	return arrow.NewSchema(fields, nil), func(added *schema.Schema) (map[string]string, error) { return withBinding(d, b, added) }, nil
 }
 
-// withBinding returns the metadata of the schema with a binding whose columns were added.
+// withBinding returns the metadata of the schema including a binding. added is the schema with the
+// columns.
 func withBinding(d *dataset.Dataset, b schemaapi.FunctionBinding, added *schema.Schema) (map[string]string, error) {
 	for i := range b.Outputs {
 		b.Outputs[i].FieldID = added.Field(b.Outputs[i].OutputName).ID
@@ -119,12 +123,13 @@ func withBinding(d *dataset.Dataset, b schemaapi.FunctionBinding, added *schema.
 	return metadata, nil
 }
 
-// checkInputs checks that the columns of a table fit the parameters, and sets the ids of their fields.
+// checkInputs checks that the input columns have the types of the parameters, and sets their field
+// ids.
 func checkInputs(d *dataset.Dataset, b *schemaapi.FunctionBinding, params []functionapi.Field) error {
 	if len(b.Inputs) != len(params) {
 		return protocol.Errorf(protocol.InvalidInput, "function %s has %d parameters; %d columns are given", nameOf(b), len(params), len(b.Inputs))
 	}
-	given := make([]arrow.Field, len(params)) // what the parameters get
+	given := make([]arrow.Field, len(params)) // the input columns, as arguments
 	for i, param := range params {
 		in := &b.Inputs[i]
 		if in.Parameter != param.Name {
@@ -169,8 +174,8 @@ func checkInputs(d *dataset.Dataset, b *schemaapi.FunctionBinding, params []func
 	return schemaapi.CheckFunctionSchema("input_schema", b.InputSchema, given)
 }
 
-// outputFields returns the columns of a binding as the signature declares them, and completes the outputs.
-// The column of assignments is last.
+// outputFields returns the columns of a binding by the signature of the function, and completes the
+// outputs. The column of assignments is last.
 func outputFields(b *schemaapi.FunctionBinding, s functionapi.Signature) ([]arrow.Field, error) {
 	results := s.Results()
 	if len(b.Outputs) == 1 && b.Outputs[0].ResultField == schemaapi.WholeResult {
@@ -184,7 +189,7 @@ func outputFields(b *schemaapi.FunctionBinding, s functionapi.Signature) ([]arro
 		return nil, protocol.Errorf(protocol.InvalidInput, "function %s has %d outputs; %d columns are given", nameOf(b), len(results), len(b.Outputs))
 	}
 	fields := make([]arrow.Field, len(results), len(results)+1)
-	assigned := true // whether all outputs may be null
+	assigned := true // all outputs may be null
 	for i, result := range results {
 		out := &b.Outputs[i]
 		if out.ResultField != result.Name {
@@ -213,7 +218,7 @@ func outputFields(b *schemaapi.FunctionBinding, s functionapi.Signature) ([]arro
 	return append(fields, arrow.Field{Name: b.Assignment.OutputName, Type: arrow.FixedWidthTypes.Boolean, Nullable: true}), err
 }
 
-// wholeResult returns the result of a function as one value.
+// wholeResult returns the result of a function as one field, a struct if there are several outputs.
 func wholeResult(s functionapi.Signature) (functionapi.Field, error) {
 	whole := functionapi.Field{Name: schemaapi.WholeResult, ArrowType: s.Output.ArrowType}
 	if s.Output.Kind == functionapi.ScalarOutput {
@@ -232,7 +237,7 @@ func wholeResult(s functionapi.Signature) (functionapi.Field, error) {
 	return whole, err
 }
 
-// withAssignment adds the column of assignments to the JSON of a schema.
+// withAssignment adds the column of assignments to a schema in JSON.
 func withAssignment(schema json.RawMessage, name string) (json.RawMessage, error) {
 	var parts map[string]json.RawMessage
 	var fields []json.RawMessage
@@ -252,8 +257,8 @@ func withAssignment(schema json.RawMessage, name string) (json.RawMessage, error
 	return json.Marshal(parts)
 }
 
-// CheckBound refuses a change of what a function knows of its inputs and outputs. Changes of names and
-// types are refused by [CheckInputs].
+// CheckBound returns an error if a path is in a column that a function reads or computes. It guards
+// changes of nullability; [CheckInputs] guards changes of names and types.
 func CheckBound(s *schema.Schema, paths []string) error {
 	for _, f := range s.Fields {
 		d := Of(f)
@@ -270,15 +275,15 @@ func CheckBound(s *schema.Schema, paths []string) error {
 	return nil
 }
 
-// An Unbinding is what becomes of the bindings of a table when columns are dropped.
+// An Unbinding is the effect of dropping columns on the bindings of a table.
 type Unbinding struct {
 	Bindings *string  // the remaining ones; nil: none
-	Columns  []string // whose declarations end
-	Added    []string // columns of assignments, which are dropped along
+	Columns  []string // columns that lose their declarations
+	Added    []string // columns of assignments to drop as well
 }
 
-// Unbind returns what to do before columns are dropped, nil when no function computes one of them. The
-// columns of a binding are dropped together.
+// Unbind returns the change of bindings before columns are dropped, or nil if no function computes
+// any of them. The error is InvalidInput if only some columns of a binding are dropped.
 func Unbind(s *schema.Schema, dropped []string) (*Unbinding, error) {
 	all, err := schemaapi.DecodeFunctionBindings(s.Metadata)
 	if err != nil {
@@ -324,7 +329,7 @@ func Unbind(s *schema.Schema, dropped []string) (*Unbinding, error) {
 	return u, nil
 }
 
-// DeclarationKeys returns the keys of the metadata of a field that belong to its declaration.
+// DeclarationKeys returns the metadata keys that form the declaration of a field.
 func DeclarationKeys(f *schema.Field) []string {
 	var keys []string
 	for key := range f.Metadata {

@@ -18,11 +18,11 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// callBlobBytes bounds the blobs that a function gets at once, and so the blobs of one row.
+// callBlobBytes bounds the bytes of blobs per call of a function. A row with more fails.
 const callBlobBytes = 16 << 20
 
-// blobsOf finds the values that parameters get from blob columns in rows, for each parameter; nil for other
-// parameters. It reads where they are, and not their bytes.
+// blobsOf finds the blobs of rows by parameter, nil for parameters without blobs. It reads their
+// positions, but not their bytes.
 func (a *application) blobsOf(ctx context.Context, rows arrow.RecordBatch) ([][]snapshot.Blob, error) {
 	found := make([][]snapshot.Blob, len(a.params))
 	var addresses []uint64
@@ -45,8 +45,8 @@ func (a *application) blobsOf(ctx context.Context, rows arrow.RecordBatch) ([][]
 	return found, nil
 }
 
-// fitting returns how many rows from one on a function gets at once, and how many bytes their blobs have. One
-// row may be too large.
+// fitting returns the number of rows from position from that fit into one call, and the bytes of their blobs. The first
+// row is always included, even if it is too large.
 func fitting(ctx context.Context, blobs [][]snapshot.Blob, from, to int) (n int, total int64, err error) {
 	for at := from; at < to; at++ {
 		size := int64(0)
@@ -68,7 +68,7 @@ func fitting(ctx context.Context, blobs [][]snapshot.Blob, from, to int) (n int,
 	return to - from, total, nil
 }
 
-// blobValues returns the bytes of blobs as a column.
+// blobValues reads blobs into a column.
 func blobValues(ctx context.Context, d *dataset.Dataset, blobs []snapshot.Blob) (arrow.Array, error) {
 	contents, err := d.Contents(ctx, blobs)
 	if err != nil {
@@ -85,8 +85,8 @@ func blobValues(ctx context.Context, d *dataset.Dataset, blobs []snapshot.Blob) 
 	return b.NewArray(), nil
 }
 
-// callInParts calls the function with rows whose blobs fit into memory and into calls, some at a time. A row whose
-// blobs are too large for that fails, and they are not read.
+// callInParts calls the function with as many rows at a time as the memory and callBlobBytes allow. A row whose blobs are
+// too large fails, and its blobs are not read.
 func (a *application) callInParts(ctx context.Context, rows arrow.RecordBatch, types []arrow.DataType, done func([]arrow.Array, []udf.Failure) error) error {
 	blobs, err := a.blobsOf(ctx, rows)
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *application) callInParts(ctx context.Context, rows arrow.RecordBatch, t
 			from++
 			continue
 		}
-		held, err := memory.Take(ctx, 2*size) // as they are read, and in the column
+		held, err := memory.Take(ctx, 2*size) // twice: as read, and in the column
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (a *application) callInParts(ctx context.Context, rows arrow.RecordBatch, t
 	return nil
 }
 
-// OutOfReach returns the error for a blob in a file that this server may not read.
+// OutOfReach turns the error for a file that this server may not read into Unsupported.
 func OutOfReach(err error) error {
 	if errors.Is(err, objectstore.ErrLocation) {
 		return &protocol.Error{

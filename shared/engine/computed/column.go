@@ -26,21 +26,21 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// A Column is a computed column of one version of a table, with the columns that are computed together with
-// it.
+// A Column is a computed column of one version of a table, together with the columns of the same
+// binding.
 type Column struct {
-	Name       string                     // the first of the columns, which keeps the stamp of all
-	Definition string                     // digest of the expression, or of the use of the function
-	Inputs     staleness.Inputs           // what the values depend on
-	Binding    *schemaapi.FunctionBinding // of a function; nil for an expression
-	Envelope   *Envelope                  // the function of a virtual column, which has a binding, too; else nil
+	Name       string                     // the first of the columns; its metadata has the stamp of all
+	Definition string                     // digest of the expression, or of the binding
+	Inputs     staleness.Inputs           // the columns that determine the values
+	Binding    *schemaapi.FunctionBinding // nil for an expression
+	Envelope   *Envelope                  // the function of a virtual column, in addition to its binding; else nil
 
 	dataset *dataset.Dataset
 	values  evaluator
 	names   []string // of the columns
 	types   []arrow.DataType
-	witness string      // the column that has a value in each row that was computed
-	where   *plan.Bound // chooses the rows to compute; nil: those that need it
+	witness string      // a column that is not null in any computed row
+	where   *plan.Bound // the rows to compute; nil: those without an up-to-date value
 }
 
 // An evaluator computes columns for rows.
@@ -49,16 +49,17 @@ type evaluator interface {
 	compute(ctx context.Context, rows arrow.RecordBatch, types []arrow.DataType) (outcome, error)
 }
 
-// An outcome is what an evaluator has computed.
+// An outcome is the result of an evaluator.
 type outcome struct {
 	columns []arrow.Array
-	chosen  int64         // rows that were computed
-	gained  int64         // rows that have got a value
-	failed  []udf.Failure // rows that have got none because a function failed, in ascending order
+	chosen  int64         // number of computed rows
+	gained  int64         // rows with a new value
+	failed  []udf.Failure // rows for which a function failed, in ascending order
 }
 
-// Open returns a computed column of a version. where is a condition on the rows to compute; "" chooses
-// those without a value, and all of stale fragments. The errors are protocol errors.
+// Open returns a computed column of a version. where is a condition on the rows to compute; ""
+// chooses the rows without a value, and all rows of stale fragments. The errors are protocol
+// errors.
 func Open(ctx context.Context, d *dataset.Dataset, name, where string) (*Column, error) {
 	declared, field, err := find(d, name)
 	if err != nil {
@@ -83,6 +84,7 @@ func Open(ctx context.Context, d *dataset.Dataset, name, where string) (*Column,
 		}
 		c.types = append(c.types, d.ArrowSchema().Field(at[0]).Type)
 	}
+	// Expressions cannot read blobs. Functions get their bytes by other means, see blobinputs.go.
 	for _, read := range c.values.reads() {
 		if f := d.Schema().Field(read); f != nil && f.HoldsBlobs() {
 			return nil, protocol.Errorf(protocol.Unsupported, "column %q is computed from the blobs of %q, which is not supported", c.Name, read)
@@ -94,7 +96,7 @@ func Open(ctx context.Context, d *dataset.Dataset, name, where string) (*Column,
 	return c, apierror.OfFilter(err)
 }
 
-// openExpression resolves the expression that declares the column.
+// openExpression binds the expression in the column's declaration.
 func (c *Column) openExpression(ctx context.Context, declared *Declaration) error {
 	d, name := c.dataset, declared.Column
 	c.Name, c.names, c.witness = name, []string{name}, name
@@ -110,7 +112,7 @@ func (c *Column) openExpression(ctx context.Context, declared *Declaration) erro
 	return err
 }
 
-// openFunction resolves the use of the function that declares a column.
+// openFunction opens the binding in the column's declaration.
 func (c *Column) openFunction(ctx context.Context, f *schema.Field) error {
 	d := c.dataset
 	b, err := bindingOf(d.Schema(), f)
@@ -126,7 +128,7 @@ func (c *Column) openFunction(ctx context.Context, f *schema.Field) error {
 	return c.readsOf(b)
 }
 
-// readsOf makes what a binding reads the inputs.
+// readsOf sets the inputs of the column to the inputs of a binding.
 func (c *Column) readsOf(b *schemaapi.FunctionBinding) error {
 	paths := make([][]string, len(b.Inputs))
 	for i, in := range b.Inputs {
@@ -142,21 +144,22 @@ func (c *Column) readsOf(b *schemaapi.FunctionBinding) error {
 	return nil
 }
 
-// Use gives the function that Fill calls, and the parameters as it declares them, to a column that has a
+// Use sets the function that Fill calls, and its declared parameters. The column must have a
 // binding.
 func (c *Column) Use(caller udf.Caller, params []arrow.Field) {
-	a := c.values.(*application) //nolint:forcetypeassert // of a column with a binding
+	a := c.values.(*application) //nolint:forcetypeassert // columns with a binding have one
 	a.caller, a.fields = caller, params
 }
 
 // An expression is an evaluator of one column.
 type expression struct {
 	what  string
-	value *plan.Bound // in the type of the column
+	value *plan.Bound // cast to the type of the column
 }
 
 func (x expression) reads() []string { return x.value.Columns() }
 
+// compute evaluates the expression. Its error ends the backfill.
 func (x expression) compute(ctx context.Context, rows arrow.RecordBatch, _ []arrow.DataType) (outcome, error) {
 	values, err := x.value.Eval(ctx, rows)
 	if err != nil {
@@ -168,8 +171,8 @@ func (x expression) compute(ctx context.Context, rows arrow.RecordBatch, _ []arr
 	return outcome{columns: []arrow.Array{values}, gained: int64(values.Len() - values.NullN())}, nil
 }
 
-// CheckInputs returns an error if an input is a computed column that some of the rows have no value of, but
-// would have if it were filled: the expression would take their nulls for values.
+// CheckInputs returns an error if some of the rows lack a value of a computed input column that a
+// backfill would give them. The expression would otherwise compute with nulls.
 func (c *Column) CheckInputs(ctx context.Context, rows []fragment.Span) error {
 	for _, name := range c.values.reads() {
 		if Of(c.dataset.Schema().Field(name)) == nil {
@@ -194,11 +197,12 @@ func (c *Column) CheckInputs(ctx context.Context, rows []fragment.Span) error {
 	return nil
 }
 
-// Count returns how many rows of a fragment Fill computes.
+// Count returns the number of rows of a fragment that Fill would compute.
 func (c *Column) Count(ctx context.Context, at *fragment.Fragment, stale bool) (n int64, err error) {
 	return c.count(ctx, fragment.Span{At: at, To: at.Rows}, stale)
 }
 
+// count returns the number of rows that Fill would compute.
 func (c *Column) count(ctx context.Context, rows fragment.Span, stale bool) (n int64, err error) {
 	if stale && c.where == nil {
 		return rows.Live(ctx)
@@ -211,25 +215,27 @@ func (c *Column) count(ctx context.Context, rows fragment.Span, stale bool) (n i
 	return n, err
 }
 
-// Filled is what Fill has made of neighbouring rows of a fragment.
+// Filled is the result of computing consecutive rows of a fragment.
 type Filled struct {
 	alter.ColumnPiece
-	Assigned int64 // rows that have got a value
-	Failed   int64 // rows whose function failed
-	Whole    bool  // all rows that are not deleted were computed, though some may have failed
+	Assigned int64 // rows with a new value
+	Failed   int64 // rows for which the function failed
+	Whole    bool  // all rows that are not deleted were computed, even if some failed
 }
 
-// A Filling is an order to compute rows.
+// A Filling selects the rows to compute.
 type Filling struct {
 	fragment.Span
-	Stale bool // the values of the fragment do not count
-	// Enough is asked now and then whether the rows end there. It may be nil.
+	Stale bool // all values of the fragment are out of date
+	// Enough is called repeatedly; if it returns true, Fill stops after the rows computed so far. It
+	// may be nil.
 	Enough func() bool
-	// Failed is called with the offset in the fragment of each row whose function failed. It may be nil.
+	// Failed is called with the offset in the fragment of each row for which the function failed. It
+	// may be nil.
 	Failed func(offset uint32, f udf.Failure)
 }
 
-// Fill writes a file with new values of rows.
+// Fill computes values and writes them to a file, which it does not commit.
 func (c *Column) Fill(ctx context.Context, o Filling) (Filled, error) {
 	filled := Filled{ColumnPiece: alter.ColumnPiece{From: o.From, To: o.To}}
 	ctx, room, err := memory.Within(ctx)
@@ -265,7 +271,7 @@ func (c *Column) Fill(ctx context.Context, o Filling) (Filled, error) {
 					o.Failed(uint32(addresses.Value(f.Row)), f)
 				}
 			}
-			if o.Stale || c.where != nil { // a value may become null, too
+			if o.Stale || c.where != nil { // an existing value may become null
 				return made.columns, batch.NumRows(), nil
 			}
 			return made.columns, made.gained, nil
@@ -279,12 +285,12 @@ func (c *Column) Fill(ctx context.Context, o Filling) (Filled, error) {
 	return filled, err
 }
 
-// Join makes one of neighbouring pieces of a fragment.
+// Join joins consecutive pieces of a fragment.
 func (c *Column) Join(ctx context.Context, at *fragment.Fragment, pieces []alter.ColumnPiece) (alter.ColumnPiece, error) {
 	return alter.JoinColumns(ctx, c.dataset, at, c.names, pieces)
 }
 
-// gains returns how many rows without a value would get one.
+// gains returns the number of rows without a value that a backfill would give one.
 func (c *Column) gains(ctx context.Context, rows fragment.Span) (n int64, err error) {
 	if missing, err := c.count(ctx, rows, false); err != nil || missing == 0 {
 		return 0, err
@@ -297,10 +303,10 @@ func (c *Column) gains(ctx context.Context, rows fragment.Span) (n int64, err er
 	return n, err
 }
 
-// Columns returns the columns that the values depend on, and those that have them.
+// Columns returns the columns that a fill reads, including the computed ones.
 func (c *Column) Columns() []string { return c.reads() }
 
-// choosing returns the columns that chosen looks at.
+// choosing returns the columns that chosen reads.
 func (c *Column) choosing() []string {
 	if c.where == nil {
 		return []string{c.witness}
@@ -311,20 +317,21 @@ func (c *Column) choosing() []string {
 // Outputs returns the names of the columns that are computed together.
 func (c *Column) Outputs() []string { return c.names }
 
-// Reads returns the names of the columns that the values are computed from.
+// Reads returns the names of the columns from which the values are computed.
 func (c *Column) Reads() []string { return c.values.reads() }
 
-// reads returns the columns that compute looks at.
+// reads returns the columns that compute reads.
 func (c *Column) reads() []string {
 	return distinct(slices.Concat(c.choosing(), c.names, c.values.reads()))
 }
 
+// distinct sorts names and removes duplicates.
 func distinct(names []string) []string {
 	names = slices.Sorted(slices.Values(names))
 	return slices.Compact(names)
 }
 
-// each calls work with those rows that are not deleted.
+// each calls work with batches of the rows that are not deleted.
 func (c *Column) each(ctx context.Context, rows fragment.Span, columns []string, work func(arrow.RecordBatch) error) error {
 	p, err := c.dataset.Project(columns)
 	if err != nil {
@@ -344,7 +351,7 @@ func (c *Column) each(ctx context.Context, rows fragment.Span, columns []string,
 	return nil
 }
 
-// chosen returns the positions of the rows of a batch whose values are computed.
+// chosen returns the positions of the rows of a batch to compute.
 func (c *Column) chosen(ctx context.Context, batch arrow.RecordBatch, stale bool) ([]int32, error) {
 	if c.where != nil {
 		rows, err := c.where.Select(ctx, batch, nil)
@@ -360,13 +367,13 @@ func (c *Column) chosen(ctx context.Context, batch arrow.RecordBatch, stale bool
 	return rows, nil
 }
 
-// column returns the column of a name.
+// column returns a column of a batch by name.
 func column(batch arrow.RecordBatch, name string) arrow.Array {
 	return batch.Column(batch.Schema().FieldIndices(name)[0])
 }
 
-// compute returns the columns of a batch with the chosen rows computed. Nothing sees other rows, so a row
-// that is not computed cannot fail it.
+// compute returns the columns of a batch with new values in the chosen rows. The evaluator gets
+// only these rows, so other rows cannot cause an error.
 func (c *Column) compute(ctx context.Context, batch arrow.RecordBatch, stale bool) (outcome, error) {
 	was := outcome{columns: make([]arrow.Array, len(c.names))}
 	for i, name := range c.names {
@@ -397,13 +404,14 @@ func (c *Column) compute(ctx context.Context, batch arrow.RecordBatch, stale boo
 			return outcome{}, err
 		}
 	}
+	// The evaluator has numbered the failures among the chosen rows.
 	for i := range made.failed {
 		made.failed[i].Row = int(rows[made.failed[i].Row])
 	}
 	return made, nil
 }
 
-// put returns a column with other values at some positions.
+// put returns a column with new values at some positions.
 func (c *Column) put(ctx context.Context, was, values arrow.Array, at []int32) (arrow.Array, error) {
 	held, err := memory.Take(ctx, int64(was.Data().SizeInBytes()+values.Data().SizeInBytes()))
 	if err != nil {
@@ -418,6 +426,7 @@ func (c *Column) put(ctx context.Context, was, values arrow.Array, at []int32) (
 	if err != nil {
 		return nil, err
 	}
+	// Append the new values to the old ones, and take each row from one or the other.
 	from := make([]int32, was.Len())
 	for i := range from {
 		from[i] = int32(i)

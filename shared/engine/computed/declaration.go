@@ -1,9 +1,9 @@
-// Package computed is about columns that an expression over the row defines. The metadata of the field
-// declares the expression, declarations restrict other changes to the table, and a [Column] computes
-// values, fragment by fragment. Which values need that is told by package staleness.
+// Package computed handles columns whose values are computed by an expression over the row. The
+// metadata of the field declares the expression, declarations restrict other changes to the table,
+// and a [Column] computes values, fragment by fragment. Package staleness finds out-of-date values.
 //
-// A column can also be computed by a registered function, together with others: see bindings.go. One of the
-// Lance Namespace protocol brings its function along: see virtual.go.
+// A registered function can also compute a column, together with others: see bindings.go. A virtual
+// column of the Lance Namespace protocol contains its function: see virtual.go.
 //
 // Source of the keys and the rules: lancedb 0.40, table/computed_columns.rs.
 package computed
@@ -38,7 +38,7 @@ const (
 )
 
 // These are the kinds of columns that can be computed here: by an SQL expression over the row, by a
-// registered function, and by a function that came with the declaration (see virtual.go).
+// registered function, and by a function in the declaration (see virtual.go).
 const (
 	kindSQL      = "sql"
 	kindFunction = "function"
@@ -50,24 +50,24 @@ type Declaration struct {
 	Column     string
 	Kind       string   // "sql", or another kind, such as "function"
 	Expression string   // of kind "sql"
-	Inputs     []string // paths of the columns that it reads
+	Inputs     []string // paths of the columns that the expression reads
 }
 
-// Of returns the declaration in the metadata of a column, nil when there is none.
+// Of returns the declaration in the metadata of a column, or nil if there is none.
 func Of(f *schema.Field) *Declaration {
 	if f.Metadata[markKey] != "true" || f.Metadata[kindKey] == "" {
 		return nil
 	}
 	d := &Declaration{Column: f.Name, Kind: f.Metadata[kindKey], Expression: f.Metadata[expressionKey]}
 	if json.Unmarshal([]byte(f.Metadata[inputsKey]), &d.Inputs) != nil {
-		d.Inputs = nil // as for native readers
+		d.Inputs = nil // as native readers do
 	}
 	return d
 }
 
 // find returns the declaration of a column that can be computed here. The error is
-// TableColumnNotFound, InvalidInput for a column that is not computed, or Unsupported for one that
-// something else than SQL computes.
+// TableColumnNotFound, InvalidInput for a column that is not computed, or Unsupported for an
+// unknown kind.
 func find(d *dataset.Dataset, column string) (*Declaration, *schema.Field, error) {
 	f := d.Schema().Field(column)
 	if f == nil {
@@ -90,8 +90,8 @@ func find(d *dataset.Dataset, column string) (*Declaration, *schema.Field, error
 	return declared, f, nil
 }
 
-// Declare returns the field of a new column that an expression over columns computes. No row has a
-// value yet.
+// Declare returns the field of a new column that an expression over columns computes. The
+// expression must not be volatile.
 func Declare(ctx context.Context, d *dataset.Dataset, columns *arrow.Schema, name, expression string) (arrow.Field, error) {
 	var inputs []string
 	value, err := condition.Bind(ctx, "column "+name, expression, d, columns, func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
@@ -114,14 +114,14 @@ func Declare(ctx context.Context, d *dataset.Dataset, columns *arrow.Schema, nam
 	})}, err
 }
 
-// isDeclarationKey reports whether a key of a field's metadata belongs to a declaration, or to what
-// jobs record beside it.
+// isDeclarationKey reports whether a metadata key belongs to a declaration, or to the records of
+// backfills.
 func isDeclarationKey(key string) bool {
 	return key == markKey || strings.HasPrefix(key, "computed_column.") || strings.HasPrefix(key, "computed_refresh.")
 }
 
-// CheckMetadata refuses an edit of a field's metadata that would change a declaration. set holds the
-// keys to be set or deleted; replace deletes all others.
+// CheckMetadata returns an error for an edit of a field's metadata that would change a declaration.
+// set contains the keys to set or delete; replace deletes all others.
 func CheckMetadata(s *schema.Schema, path string, set map[string]*string, replace bool) error {
 	for key := range set {
 		if isDeclarationKey(key) {
@@ -134,7 +134,7 @@ func CheckMetadata(s *schema.Schema, path string, set map[string]*string, replac
 	return nil
 }
 
-// CheckWritten refuses to write values into a computed column.
+// CheckWritten returns an error if a column is computed, because clients must not write its values.
 func CheckWritten(s *schema.Schema, column string) error {
 	if f := s.Field(column); f != nil && Of(f) != nil {
 		return protocol.Errorf(protocol.InvalidInput, "column %q is computed; its values come from a backfill and cannot be written", column)
@@ -142,7 +142,7 @@ func CheckWritten(s *schema.Schema, column string) error {
 	return nil
 }
 
-// CheckUndeclared refuses columns of rows whose metadata declares computed columns.
+// CheckUndeclared returns an error if the schema of rows declares computed columns.
 func CheckUndeclared(rows *arrow.Schema) error {
 	for _, f := range rows.Fields() {
 		for _, key := range f.Metadata.Keys() {
@@ -154,9 +154,8 @@ func CheckUndeclared(rows *arrow.Schema) error {
 	return nil
 }
 
-// CheckInputs refuses a change of columns, which paths name, when a computed column reads one of them,
-// or when a path names a part of a computed column. Columns that are dropped by the same change do not
-// count.
+// CheckInputs returns an error if a computed column reads one of the columns in paths, or if a path
+// is a member of a computed column. It ignores computed columns that the same change drops.
 func CheckInputs(s *schema.Schema, paths, dropped []string) error {
 	for _, f := range s.Fields {
 		d := Of(f)
@@ -179,7 +178,7 @@ func CheckInputs(s *schema.Schema, paths, dropped []string) error {
 	return nil
 }
 
-// CheckRetyped refuses other types of computed columns.
+// CheckRetyped returns an error if a change of types includes a computed column.
 func CheckRetyped(s *schema.Schema, paths []string) error {
 	for _, path := range paths {
 		if f := s.Field(root(s, path)); f != nil && Of(f) != nil {
@@ -189,7 +188,7 @@ func CheckRetyped(s *schema.Schema, paths []string) error {
 	return nil
 }
 
-// root returns the column that a path begins with.
+// root returns the first name of a path.
 func root(s *schema.Schema, path string) string {
 	if chain, err := s.Resolve(path); err == nil {
 		return chain[0].Name

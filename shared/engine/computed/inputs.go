@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// inputsOf returns the paths of the columns that the text of an expression names, in order and each
-// once. A column that cannot change the value is among them.
+// inputsOf returns the distinct paths of the columns in an expression, sorted. They include columns
+// that cannot affect the value.
 func inputsOf(e syntax.Expr) [][]string {
 	var paths [][]string
 	collect(e, nil, &paths)
@@ -15,7 +15,7 @@ func inputsOf(e syntax.Expr) [][]string {
 	return slices.CompactFunc(paths, slices.Equal)
 }
 
-// collect adds the paths below an expression, below names members of it.
+// collect adds the paths in an expression. below is the path of the member that is read from it.
 func collect(e syntax.Expr, below []string, to *[][]string) {
 	all := func(of ...syntax.Expr) {
 		for _, x := range of {

@@ -5,8 +5,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// retyped returns values under a type that differs at most in the names and the nullability of the items
-// of lists. It copies nothing.
+// retyped returns values with another type, which may differ in the names and the nullability of
+// list items only. It copies nothing.
 func retyped(values arrow.Array, typ arrow.DataType) arrow.Array {
 	if arrow.TypeEqual(values.DataType(), typ) {
 		return values
@@ -14,6 +14,7 @@ func retyped(values arrow.Array, typ arrow.DataType) arrow.Array {
 	return array.MakeFromData(retypedData(values.Data(), typ))
 }
 
+// retypedData returns data with another type, and changes its children in the same way.
 func retypedData(d arrow.ArrayData, typ arrow.DataType) arrow.ArrayData {
 	var fields []arrow.Field
 	switch typ := typ.(type) {
@@ -31,7 +32,7 @@ func retypedData(d arrow.ArrayData, typ arrow.DataType) arrow.ArrayData {
 	return array.NewData(typ, d.Len(), d.Buffers(), children, d.NullN(), d.Offset())
 }
 
-// dataOf returns the data of columns as members of a struct.
+// dataOf returns the data of columns with the types of struct members.
 func dataOf(columns []arrow.Array, members []arrow.Field) []arrow.ArrayData {
 	all := make([]arrow.ArrayData, len(columns))
 	for i, c := range columns {

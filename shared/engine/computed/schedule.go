@@ -15,15 +15,14 @@ const (
 	intervalKey = "computed_column.auto_refresh_interval_seconds"
 )
 
-// maxInterval is the longest interval between two fills that is kept apart from others.
+// maxInterval bounds the interval between two fills. Longer ones count as this one.
 const maxInterval = 1 << 30 * time.Second
 
-// A Schedule says whether a computed column is filled without a request. Its zero value says nothing, and the
-// column is filled on request only.
+// A Schedule controls whether a computed column is filled automatically. Without a schedule, it is filled on request only.
 type Schedule struct {
 	Given    bool // there is a schedule
 	Enabled  bool
-	Interval uint64 // seconds from one fill to the next at least; 0 leaves that to the service
+	Interval uint64 // minimum seconds between two fills; 0: the default of the service
 }
 
 // apply adds the schedule to the metadata of a column.
@@ -45,8 +44,8 @@ func (s Schedule) With(f arrow.Field) arrow.Field {
 	return f
 }
 
-// Scheduled reports whether a computed column is filled without a request, and the least time from one fill to
-// the next; 0 leaves that to the service. Who can write to the table may have written the metadata.
+// Scheduled reports whether a computed column is filled automatically, and the minimum time between two fills, 0 for the
+// default of the service. Any writer of the table may have written the metadata, so its values are bounded.
 func Scheduled(f *schema.Field) (interval time.Duration, ok bool) {
 	if f.Metadata[autoKey] != "true" || Of(f) == nil {
 		return 0, false

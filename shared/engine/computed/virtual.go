@@ -21,12 +21,12 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// A virtual column, of the Lance Namespace protocol, brings its function along: the metadata of the field
-// has an envelope, which an executor unpacks, and the names of the columns that the function reads. Such a
-// column can be written by clients, too, which run the function themselves.
+// A virtual column, of the Lance Namespace protocol, contains its function: the metadata of the
+// field has an envelope, which an executor unpacks, and the names of the input columns. Clients can
+// run the function themselves and write such a column.
 //
-// Columns with the same function and inputs are the members of one result, which their metadata names; one
-// call computes all of them.
+// Columns with the same function and inputs are members of one result, and their metadata names the
+// members. One call computes all of them.
 
 // Keys of the metadata of the field of a virtual column.
 const (
@@ -39,14 +39,14 @@ const (
 	memberKey    = "virtual_column.struct_field"
 )
 
-// EnvelopeFolder is where a table keeps envelopes that are too large for its metadata, by the SHA-256 of
-// their text; the metadata has the key of the file.
+// EnvelopeFolder is the folder of a table with envelopes that are too large for its metadata. A
+// file is named by the SHA-256 of its text; the metadata has the key of the file.
 const EnvelopeFolder = "_udfs/"
 
-// maxEnvelopeBytes bounds an envelope that is read.
+// maxEnvelopeBytes bounds the envelopes that are read.
 const maxEnvelopeBytes = 16 << 20
 
-// isVirtual reports whether a function that came with the declaration computes a column.
+// isVirtual reports whether a column contains its own function.
 func isVirtual(f *schema.Field) bool { return f.Metadata[virtualKey] == "true" }
 
 // An Envelope is the function of a virtual column.
@@ -54,12 +54,12 @@ type Envelope struct {
 	Name, Version, Backend string
 	Inputs, Outputs        []arrow.Field
 
-	text  string // in base64, or the key of a file that has that
+	text  string // base64, or the key of a file with base64
 	store objectstore.Store
 	root  string // of the table
 }
 
-// openVirtual resolves the function of a virtual column.
+// openVirtual opens the function of a virtual column.
 func (c *Column) openVirtual(ctx context.Context, f *schema.Field) error {
 	d := c.dataset
 	var inputs []string
@@ -77,7 +77,7 @@ func (c *Column) openVirtual(ctx context.Context, f *schema.Field) error {
 	c.Envelope = &Envelope{Name: b.Function.Name, Version: b.Function.Version, Backend: f.Metadata[udfBackend], text: f.Metadata[udfKey]}
 	c.Envelope.store, c.Envelope.root = d.Main()
 	for i, p := range a.params {
-		typ := arrow.DataType(arrow.BinaryTypes.LargeBinary) // the bytes of blobs
+		typ := arrow.DataType(arrow.BinaryTypes.LargeBinary) // the bytes of a blob
 		if p.bound != nil {
 			typ = p.bound.Type()
 		}
@@ -100,7 +100,8 @@ func (c *Column) openVirtual(ctx context.Context, f *schema.Field) error {
 	return c.readsOf(b)
 }
 
-// virtualID names the function of a virtual column with its inputs.
+// virtualID derives an id from the function of a virtual column and its inputs. Columns with the
+// same id are computed together.
 func virtualID(f *schema.Field) string {
 	h := sha256.New()
 	for _, key := range []string{udfKey, udfNameKey, udfVersion, udfBackend, udfInputsKey} {
@@ -109,7 +110,7 @@ func virtualID(f *schema.Field) string {
 	return "virtual_" + hex.EncodeToString(h.Sum(nil))
 }
 
-// storedAs returns the type that the values of an extension type are stored in.
+// storedAs returns the storage type of an extension type, and other types unchanged.
 func storedAs(t arrow.DataType) arrow.DataType {
 	if e, ok := t.(arrow.ExtensionType); ok {
 		return e.StorageType()
@@ -117,7 +118,7 @@ func storedAs(t arrow.DataType) arrow.DataType {
 	return t
 }
 
-// Spec reads the function and returns it as runtimes take it.
+// Spec reads the function and returns it in the form for executors.
 func (e *Envelope) Spec(ctx context.Context) (udf.Spec, error) {
 	content, err := ReadEnvelope(ctx, e.store, e.root, e.text)
 	if err != nil {
@@ -131,8 +132,8 @@ func (e *Envelope) Spec(ctx context.Context) (udf.Spec, error) {
 	}, err
 }
 
-// ReadEnvelope returns the bytes of an envelope. text has them in base64, or is the key of a file of the
-// table at root that does. The memory belongs to the share of the context.
+// ReadEnvelope returns the bytes of an envelope. text is base64, or the key of a file with base64
+// in the table at root. The memory is charged to the context.
 func ReadEnvelope(ctx context.Context, store objectstore.Store, root, text string) ([]byte, error) {
 	if digest, ok := strings.CutPrefix(text, EnvelopeFolder); ok {
 		if raw, err := hex.DecodeString(digest); err != nil || len(raw) != sha256.Size {
@@ -147,6 +148,7 @@ func ReadEnvelope(ctx context.Context, store objectstore.Store, root, text strin
 		}
 		text = string(file)
 	}
+	// The decoded bytes take less memory than the text.
 	if _, err := memory.Take(ctx, int64(len(text))); err != nil {
 		return nil, err
 	}
@@ -157,6 +159,7 @@ func ReadEnvelope(ctx context.Context, store objectstore.Store, root, text strin
 	return content, nil
 }
 
+// readEnvelopeFile reads a file of bounded size.
 func readEnvelopeFile(ctx context.Context, store objectstore.Store, key string) ([]byte, error) {
 	_, info, err := store.GetRanges(ctx, key)
 	switch {
@@ -167,7 +170,7 @@ func readEnvelopeFile(ctx context.Context, store objectstore.Store, key string) 
 	case info.Size > maxEnvelopeBytes:
 		return nil, protocol.Errorf(protocol.InvalidTableState, "its file has %d bytes; at most %d are read", info.Size, maxEnvelopeBytes)
 	}
-	if _, err := memory.Take(ctx, 2*info.Size); err != nil { // as bytes and as text
+	if _, err := memory.Take(ctx, 2*info.Size); err != nil { // twice: as bytes and as text
 		return nil, err
 	}
 	data, _, err := store.Get(ctx, key)

@@ -30,8 +30,9 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// AddNullColumns adds columns, and members of structs, that are null in every row. It writes no data. A
-// column that exists names the members to add to it.
+// AddNullColumns adds columns, and members of structs, that are null in every row. It writes no
+// data. To add members to an existing struct column, columns contains the struct with the new
+// members only.
 func AddNullColumns(ctx context.Context, t *engine.Table, columns *arrow.Schema) (engine.Written, error) {
 	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		if err := apierror.CheckNames(columns); err != nil {
@@ -41,7 +42,7 @@ func AddNullColumns(ctx context.Context, t *engine.Table, columns *arrow.Schema)
 	})
 }
 
-// AddColumns adds columns whose values are SQL expressions over the row.
+// AddColumns adds columns and computes their values by SQL expressions over the row.
 func AddColumns(ctx context.Context, t *engine.Table, columns []engine.Assignment) (engine.Written, error) {
 	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		added, err := newColumns(ctx, d, columns)
@@ -56,8 +57,8 @@ func AddColumns(ctx context.Context, t *engine.Table, columns []engine.Assignmen
 }
 
 // AddComputedColumns adds columns that are null in every row and whose metadata holds the
-// expressions that compute them, as LanceDB does. Their types are those of the expressions, each of
-// which may read the columns before it.
+// expressions that compute them, as LanceDB does. Each column has the type of its expression, which
+// may read the columns before it.
 func AddComputedColumns(ctx context.Context, t *engine.Table, columns []engine.Assignment, schedule computed.Schedule) (engine.Written, error) {
 	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		fields := d.ArrowSchema().Fields()
@@ -77,9 +78,9 @@ func AddComputedColumns(ctx context.Context, t *engine.Table, columns []engine.A
 	})
 }
 
-// AddVirtualColumns is AddNullColumns for columns whose functions come along and read input columns, which
-// the table must have. envelopes are files with functions to which the metadata of the columns refers, by
-// their keys in the folder of the table.
+// AddVirtualColumns adds null columns whose metadata carries a function and its input columns,
+// which must exist. envelopes maps keys in the folder of the table to the contents of function
+// files that the metadata refers to.
 func AddVirtualColumns(ctx context.Context, t *engine.Table, columns *arrow.Schema, inputs []string, envelopes map[string]string) (engine.Written, error) {
 	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		for _, path := range inputs {
@@ -100,8 +101,8 @@ func AddVirtualColumns(ctx context.Context, t *engine.Table, columns *arrow.Sche
 	})
 }
 
-// AddFunctionColumns adds the columns of a use of a function. They are null in every row until a backfill
-// calls the function.
+// AddFunctionColumns adds the result columns of a registered function. They are null in every row
+// until a backfill calls the function.
 func AddFunctionColumns(ctx context.Context, t *engine.Table, use computed.Use) (engine.Written, error) {
 	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		columns, metadata, err := computed.FunctionColumns(d, use)
@@ -115,7 +116,7 @@ func AddFunctionColumns(ctx context.Context, t *engine.Table, use computed.Use) 
 	})
 }
 
-// newNames returns an error for columns that the table already has or cannot have.
+// newNames returns an error for columns that already exist or whose names are not allowed.
 func newNames(d *dataset.Dataset, columns *arrow.Schema) error {
 	seen := map[string]bool{}
 	for _, f := range columns.Fields() {
@@ -127,7 +128,7 @@ func newNames(d *dataset.Dataset, columns *arrow.Schema) error {
 	return apierror.CheckNames(columns)
 }
 
-// newColumns binds the expressions of new columns.
+// newColumns binds the expressions of new columns to a version.
 func newColumns(ctx context.Context, d *dataset.Dataset, columns []engine.Assignment) (alter.NewColumns, error) {
 	fields := make([]arrow.Field, len(columns))
 	values := make([]*plan.Bound, len(columns))
@@ -146,6 +147,7 @@ func newColumns(ctx context.Context, d *dataset.Dataset, columns []engine.Assign
 	slices.Sort(added.Read)
 	added.Read = slices.Compact(added.Read)
 	added.Schema = arrow.NewSchema(fields, nil)
+	// The values are computed batch by batch, when the new column files are written.
 	added.Values = func(ctx context.Context, rows arrow.RecordBatch) (arrow.RecordBatch, error) {
 		arrays := make([]arrow.Array, len(values))
 		for i, value := range values {
@@ -178,6 +180,7 @@ func AlterColumns(ctx context.Context, t *engine.Table, alterations []alter.Alte
 				moved = append(moved, a.Path)
 			}
 		}
+		// Another type or name breaks the expressions that read a column; the nullability does not.
 		if err := computed.CheckInputs(d.Schema(), moved, nil); err != nil {
 			return nil, err
 		}
@@ -191,6 +194,8 @@ func AlterColumns(ctx context.Context, t *engine.Table, alterations []alter.Alte
 	})
 }
 
+// checkAlteration returns an error if the column does not exist, or native Lance could not cast it to
+// the new type.
 func checkAlteration(d *dataset.Dataset, a alter.Alteration) error {
 	chain, err := d.Schema().Resolve(a.Path)
 	if err != nil {
@@ -205,7 +210,8 @@ func checkAlteration(d *dataset.Dataset, a alter.Alteration) error {
 	return nil
 }
 
-// convert is an alter.Cast. Values that are too large together are memory that is refused, after which fewer are cast.
+// convert implements alter.Cast. If the result would exceed the size limit of an Arrow array, it returns a memory error,
+// after which the caller casts fewer values at a time.
 func convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
 	out, err := cast.Convert(ctx, values, to)
 	if errors.Is(err, sql.ErrTooLarge) && values.Len() > 1 {
@@ -219,8 +225,8 @@ func convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.
 	return out, err
 }
 
-// sameFamily reports whether native Lance lets a column change between two types: within integers,
-// floats, times, texts, binaries, decimals, and lists of these.
+// sameFamily reports whether native Lance can change the type of a column between two types: both
+// must be integers, floats, times, texts, binaries or decimals, or lists of these.
 func sameFamily(from, to arrow.DataType) bool {
 	if d, ok := from.(*arrow.DictionaryType); ok {
 		return sameFamily(d.ValueType, to)
@@ -235,7 +241,7 @@ func sameFamily(from, to arrow.DataType) bool {
 	return family(from) != 0 && family(from) == family(to)
 }
 
-// family numbers the families of types without children; 0 means no family.
+// family returns the number of the family of a type without children, or 0 if it has none.
 func family(t arrow.DataType) int {
 	id := t.ID()
 	switch {
@@ -259,8 +265,8 @@ func family(t arrow.DataType) int {
 	return 0
 }
 
-// DropColumns removes columns, or members of structs, by their paths. Columns of functions cease to be
-// such in a version of their own before they are dropped, as in LanceDB.
+// DropColumns removes columns, or members of structs, by their paths. Result columns of functions
+// lose their declarations in a separate earlier version, as in LanceDB.
 func DropColumns(ctx context.Context, t *engine.Table, paths []string) (engine.Written, error) {
 	paths, err := unbind(ctx, t, paths)
 	if err != nil {
@@ -274,8 +280,8 @@ func DropColumns(ctx context.Context, t *engine.Table, paths []string) (engine.W
 	})
 }
 
-// unbind ends the declarations of the columns of functions that paths name, and returns the paths of all
-// columns to drop. Nothing changes if the columns cannot be dropped.
+// unbind removes the declarations of function columns among paths, and returns the paths of all
+// columns to drop. It changes nothing if the columns cannot be dropped.
 func unbind(ctx context.Context, t *engine.Table, paths []string) ([]string, error) {
 	all := paths
 	plan := func(d *dataset.Dataset) (*computed.Unbinding, error) {
@@ -289,6 +295,7 @@ func unbind(ctx context.Context, t *engine.Table, paths []string) ([]string, err
 		}
 		return u, nil
 	}
+	// A first check without a commit avoids a version if no column is declared.
 	bound := false
 	err := engine.Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error {
 		u, err := plan(d)
@@ -298,6 +305,7 @@ func unbind(ctx context.Context, t *engine.Table, paths []string) ([]string, err
 	if err != nil || !bound {
 		return all, err
 	}
+	// This version precedes the one of the request's attempt, so it must not carry its id.
 	_, err = t.As(nil).Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		u, err := plan(d)
 		if u == nil || err != nil {
@@ -325,7 +333,8 @@ func unbind(ctx context.Context, t *engine.Table, paths []string) ([]string, err
 	return all, err
 }
 
-// checkDropped returns an error for columns that cannot be dropped together.
+// checkDropped returns an error if a column does not exist or is an input of a remaining computed
+// column, or if no column would remain.
 func checkDropped(d *dataset.Dataset, paths []string) error {
 	left := map[string]bool{}
 	for _, f := range d.ArrowSchema().Fields() {

@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/protocol/schemaapi"
 )
 
-// UpdateSchemaMetadata sets keys in the schema's metadata and leaves all others. It returns the
+// UpdateSchemaMetadata sets keys in the schema's metadata and keeps all other keys. It returns the
 // resulting metadata.
 func UpdateSchemaMetadata(ctx context.Context, t *engine.Table, set map[string]string) (engine.Written, map[string]string, error) {
 	if _, ok := set[schemaapi.FunctionBindingsKey]; ok {
@@ -37,7 +37,7 @@ func UpdateSchemaMetadata(ctx context.Context, t *engine.Table, set map[string]s
 }
 
 // A FieldMetadata changes the metadata of a field. A nil value deletes its key. Replace deletes all
-// keys that are not given.
+// keys that are not in Set.
 type FieldMetadata struct {
 	Path    string
 	Set     map[string]*string
@@ -88,6 +88,7 @@ func MetadataOf(d *dataset.Dataset, updates []FieldMetadata) (*pb.UpdateConfig, 
 		}
 		change := &pb.UpdateMap{Replace: u.Replace}
 		for _, key := range slices.Sorted(maps.Keys(u.Set)) {
+			// Replace deletes this key together with all others.
 			if u.Replace && u.Set[key] == nil {
 				continue
 			}

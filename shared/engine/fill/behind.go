@@ -14,20 +14,20 @@ import (
 	"tiltyard/shared/protocol/schemaapi"
 )
 
-// A Behind is a computed column that is filled without a request, and whose values are not those of the newest
-// version. It stands for all columns that are computed together with it.
+// A Behind is a computed column that is filled automatically, and that has values which are missing or out of date in the
+// newest version. It represents all columns that are computed together with it.
 type Behind struct {
 	Column   string
 	Use      *schemaapi.FunctionBinding // nil for an expression
-	Interval time.Duration              // from one fill to the next at least; 0 leaves that to the service
-	Rows     int64                      // of fragments whose values are not those of their inputs
+	Interval time.Duration              // minimum time between two fills; 0: the default of the service
+	Rows     int64                      // in fragments with values that do not match their inputs
 	Of       int64                      // rows of the table
 	Version  uint64
 }
 
-// AllBehind returns the columns that want to be filled, in the order of the schema. It reads metadata and no
-// rows, so it does not see a row without a value in a fragment that was filled, such as one that a function
-// failed for. A column waits for the computed columns that it reads.
+// AllBehind returns the columns to fill, in the order of the schema. It reads metadata only, so it cannot find a row
+// without a value in a fragment that was filled, such as one for which the function failed. A column is left out until the
+// computed columns that it reads are filled.
 func AllBehind(ctx context.Context, t *engine.Table) ([]Behind, error) {
 	return engine.Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) ([]Behind, error) {
 		var all []Behind
@@ -44,6 +44,7 @@ func AllBehind(ctx context.Context, t *engine.Table) ([]Behind, error) {
 			if err != nil {
 				return nil, err
 			}
+			// The columns of a binding are filled together, so they are listed once.
 			for _, name := range c.Outputs() {
 				seen[name] = true
 			}
@@ -63,13 +64,14 @@ func AllBehind(ctx context.Context, t *engine.Table) ([]Behind, error) {
 	})
 }
 
-// cannotFill reports whether an error is that of a declaration which no job can fill.
+// cannotFill reports whether an error means that no job can fill the column, because its
+// declaration is invalid.
 func cannotFill(err error) bool {
 	var known *protocol.Error
 	return errors.As(err, &known) && known.Code != protocol.ServiceUnavailable && known.Code != protocol.ConcurrentModification
 }
 
-// waits reports whether a column reads one that is computed and behind.
+// waits reports whether a column reads a computed column that is not up to date.
 func waits(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column) (bool, error) {
 	for _, name := range c.Reads() {
 		f := d.Schema().Field(name)
@@ -91,8 +93,9 @@ func waits(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed
 	return false, nil
 }
 
-// staleRows returns the rows of fragments whose values were not computed from the inputs that they have. It
-// leaves out fragments for which that is not known, which only a request fills.
+// staleRows returns the number of rows in fragments whose values were computed from other inputs
+// than the present ones. It leaves out fragments without a record of their inputs, because only a
+// request fills these.
 func staleRows(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column) (rows int64, err error) {
 	stamp, err := staleness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
 		number := int64(version)

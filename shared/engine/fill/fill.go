@@ -1,6 +1,6 @@
-// Package fill computes the values of computed columns and commits them. [Run] fills a column alone. A large fill is
-// divided into rounds of parts (round.go, part.go), which many workers compute. [AllBehind] finds the columns that
-// need one.
+// Package fill computes the values of computed columns and commits them. [Run] fills a column in one process. A large fill
+// is divided into rounds of parts (round.go, part.go), which several workers compute. [AllBehind] finds the columns to
+// fill.
 package fill
 
 import (
@@ -28,83 +28,84 @@ import (
 // A Order is an order to compute values of a computed column.
 type Order struct {
 	Column string
-	// Where chooses the rows whose values are computed, also those that have one. "" is the rows
-	// without a value, and all rows of fragments whose inputs are others than those their values
-	// were computed from.
+	// Where is an SQL condition on the rows to compute, including those with a value. "" chooses the
+	// rows without a value, and all rows of fragments whose inputs have changed since their values were
+	// computed.
 	Where     string
-	Version   *int64 // the fragments of this version are filled; nil is the newest
-	Fragments int    // at most so many fragments are filled; 0 is all
-	PerCommit int    // fragments that are committed together; 0 is a number of our own
-	Rows      int64  // a commit ends with the fragment that brings it to so many rows; 0 is no bound
-	Parts     int    // at most so many parts at a time; 0 is no bound of the order
-	// Sizes are those of parts. A large backfill then ends with a [*Divided] before it reads rows. Nil: it does
-	// not, whatever its size.
+	Version   *int64 // the version whose fragments are filled; nil: the newest
+	Fragments int    // maximum number of fragments to fill; 0: all
+	PerCommit int    // number of fragments per commit; 0: a default
+	Rows      int64  // a commit ends with the fragment that brings it to this number of rows; 0: unbounded
+	Parts     int    // maximum number of parts at a time; 0: the limit of Sizes
+	// Sizes bounds the parts. A large backfill then returns a [*Divided] before it reads rows. If it is
+	// nil, the backfill is never divided.
 	Sizes *Sizes
-	// From is where an earlier backfill of this order ended; nil begins it.
+	// From is the state in which an earlier backfill of this order ended, or nil at the beginning.
 	From *State
-	// Progress is called with how many fragments were looked at, and how many rows have got a value.
+	// Progress is called with the numbers of examined fragments, of all fragments, and of rows with a
+	// new value.
 	Progress func(done, total, rows int64)
-	// Open opens the function of a binding, and returns its parameters as it declares them. It is not
-	// called for columns that an expression computes.
+	// Open opens the function of a binding, and returns its declared parameters. It is not called for
+	// columns that an expression computes.
 	Open func(context.Context, *schemaapi.FunctionBinding) (udf.Caller, []arrow.Field, error)
 	// OpenEnvelope opens the function of a virtual column.
 	OpenEnvelope func(context.Context, *computed.Envelope) (udf.Caller, error)
-	// Runs returns an error for the function of a virtual column that nothing runs. It may be nil when that is
-	// not known.
+	// Runs returns an error if no executor runs the function of a virtual column. It may be nil if that
+	// is not known.
 	Runs udf.Check
-	// Failed is called for each row that a function failed for, in the order of the rows of a fragment. A
-	// fragment that is computed again after a conflict calls it again. It may be nil.
+	// Failed is called for each row for which the function failed, in the order of the rows in a
+	// fragment. If a fragment is computed again after a conflict, Failed is called again. It may be
+	// nil.
 	Failed func(RowFailure)
-	// Save is called after the last failure of a fragment, with the version whose rows were read, and before
-	// the values are committed. An error ends the backfill. It may be nil.
+	// Save is called after the last failure of a fragment, with the version that was read, before the
+	// values are committed. An error ends the backfill. It may be nil.
 	Save func(ctx context.Context, version int64) error
-	// Again is called for each fragment that the next round of parts computes again, because others have changed
-	// it. It may be nil.
+	// Again is called for each fragment that the next round computes again because of a concurrent change. It may be nil.
 	Again func(ctx context.Context, fragment uint64) error
 	// Reached is called after each commit. An error ends the backfill. It may be nil.
 	Reached func(ctx context.Context, at State) error
 }
 
-// A State is how far a backfill has come. Another one may continue from there.
+// A State is the progress of a backfill, from which another one can continue.
 type State struct {
 	Result
-	Scope  int64 `json:"scope"`  // the version whose fragments are looked at
-	Next   int   `json:"next"`   // the first of them that is not done
+	Scope  int64 `json:"scope"`  // the version that lists the fragments to examine
+	Next   int   `json:"next"`   // index of the first fragment that is not done
 	Filled int   `json:"filled"` // fragments that were filled
 }
 
 // A RowFailure is the failure of a function for one row.
 type RowFailure struct {
 	Fragment uint64
-	Offset   uint32 // of the row in the fragment; deleted rows count
-	From     int64  // the first row of those that were computed together
+	Offset   uint32 // of the row in the fragment, counting deleted rows
+	From     int64  // the first row of the batch that was computed together
 	Function string // its id, as clients write it
 	Version  string // of the function
 	udf.Failure
 }
 
 const (
-	// maxTries bounds how often a backfill begins again because others have changed the table.
+	// maxTries bounds how often a backfill begins again after concurrent changes of the table.
 	maxTries = 25
-	// perCommit is how many fragments are committed together unless the order says another number.
+	// perCommit is the default number of fragments per commit.
 	perCommit = 64
-	// commitEvery is how long a backfill computes before it commits at the end of a fragment.
+	// commitEvery is the time after which a backfill commits at the end of a fragment.
 	commitEvery = 5 * time.Minute
-	// commitMargin is how long before the deadline of its context it does so.
+	// commitMargin is the minimum time that is left for a commit before the deadline of the context.
 	commitMargin = 90 * time.Second
 )
 
 // A Result is the result of a backfill.
 type Result struct {
-	Assigned  int64  `json:"rows_assigned"`  // rows that have got a value
-	Failed    int64  `json:"rows_failed"`    // rows whose function failed; an expression that fails ends the backfill
-	Remaining int64  `json:"rows_remaining"` // rows that the bound on fragments has left out
+	Assigned  int64  `json:"rows_assigned"`  // rows with a new value
+	Failed    int64  `json:"rows_failed"`    // rows for which the function failed; a failing expression ends the backfill
+	Remaining int64  `json:"rows_remaining"` // rows beyond the bound on fragments
 	Source    int64  `json:"source_version"` // the version whose fragments were filled
 	Published *int64 `json:"published_version,omitempty"`
 }
 
-// Check returns the error that a backfill would end with before it reads any row, and the use of a
-// registered function that computes the column; nil when it is another one.
+// Check returns the errors that a backfill would return before it reads rows. use is the registered
+// function that computes the column, or nil if it has none.
 func Check(ctx context.Context, t *engine.Table, b Order) (use *schemaapi.FunctionBinding, err error) {
 	err = engine.Do(ctx, t, b.Version, func(ctx context.Context, d *dataset.Dataset) error {
 		column, err := computed.Open(ctx, d, b.Column, b.Where)
@@ -121,8 +122,8 @@ func Check(ctx context.Context, t *engine.Table, b Order) (use *schemaapi.Functi
 	return use, err
 }
 
-// Run computes values of a computed column and commits them, a number of fragments at a time. What is
-// committed stays if a later step fails; to run the backfill again computes what is left.
+// Run computes values of a computed column and commits them, several fragments at a time. Committed
+// values stay if a later step fails; another run computes the remaining ones.
 func Run(ctx context.Context, t *engine.Table, b Order) (Result, error) {
 	if b.PerCommit == 0 {
 		b.PerCommit = perCommit
@@ -134,7 +135,7 @@ func Run(ctx context.Context, t *engine.Table, b Order) (Result, error) {
 	}
 	for range maxTries {
 		if err := r.pass(ctx); err != nil {
-			if r.stopped { // what was computed is fresh, though another backfill goes on
+			if r.stopped { // the committed values are fresh, even though another backfill continues
 				err = errors.Join(err, r.note(ctx))
 			}
 			return r.result, err
@@ -142,7 +143,7 @@ func Run(ctx context.Context, t *engine.Table, b Order) (Result, error) {
 		if !r.lost {
 			return r.result, r.note(ctx)
 		}
-		// A compaction has put rows into other fragments.
+		// A compaction has moved rows to other fragments.
 		if err := engine.Do(ctx, t, nil, r.rescope); err != nil {
 			return r.result, err
 		}
@@ -150,35 +151,34 @@ func Run(ctx context.Context, t *engine.Table, b Order) (Result, error) {
 	return r.result, protocol.Errorf(protocol.ConcurrentModification, "table %s is compacted faster than column %q can be filled; retry", t.Name(), b.Column)
 }
 
-// A filling is a backfill at work.
+// A filling is a running backfill.
 type filling struct {
 	table  *engine.Table
 	order  Order
 	result Result
-	scope  []uint64             // fragments to look at
-	next   int                  // the first of them that is not done
-	scoped int64                // the version that the scope is of
-	lost   bool                 // a fragment of the scope is gone
-	stamp  staleness.Stamp      // of the version that the scope is of
-	filled int                  // fragments
-	fresh  staleness.Signatures // of fragments whose values are fresh
+	scope  []uint64             // ids of the fragments to examine
+	next   int                  // index of the first fragment that is not done
+	scoped int64                // the version that lists the fragments of scope
+	lost   bool                 // a fragment of scope no longer exists
+	stamp  staleness.Stamp      // of the version scoped
+	filled int                  // number of filled fragments
+	fresh  staleness.Signatures // of fragments with up-to-date values
 
 	stopped bool // Reached has ended the backfill
 
-	caller  udf.Caller // of the binding; nil for an expression, and before the first commit
+	caller  udf.Caller // of the binding; nil for an expression, and before the first use
 	params  []arrow.Field
 	binding string // its id
 }
 
-// close ends the use of the function. Its error does not matter: all that the function was to compute is
-// there.
+// close closes the function. Its error is ignored, because all results have been received.
 func (r *filling) close() {
 	if r.caller != nil {
 		_ = r.caller.Close()
 	}
 }
 
-// column returns the column of the order, ready to be computed.
+// column opens the column of the order, with its function ready to be called.
 func (r *filling) column(ctx context.Context, d *dataset.Dataset) (*computed.Column, error) {
 	c, err := computed.Open(ctx, d, r.order.Column, r.order.Where)
 	if err != nil || c.Binding == nil {
@@ -211,7 +211,8 @@ func (r *filling) open(ctx context.Context, c *computed.Column) (err error) {
 	return err
 }
 
-// failed returns what Fill calls for the failures of rows of a fragment, of which from is the first.
+// failed returns a callback for failures of the function in rows of a fragment. from is the first
+// of the rows.
 func (r *filling) failed(c *computed.Column, fragment uint64, from int64) func(uint32, udf.Failure) {
 	if r.order.Failed == nil || c.Binding == nil {
 		return nil
@@ -234,7 +235,7 @@ func (r *filling) start(ctx context.Context) error {
 		r.next = min(max(from.Next, 0), len(r.scope))
 		return err
 	})
-	if protocol.HasCode(err, protocol.TableVersionNotFound) { // it was cleaned up
+	if protocol.HasCode(err, protocol.TableVersionNotFound) { // the version was cleaned up
 		err = engine.Do(ctx, r.table, nil, r.rescope)
 	}
 	return err
@@ -256,7 +257,7 @@ func (r *filling) begin(ctx context.Context, d *dataset.Dataset) error {
 	return r.rescope(ctx, d)
 }
 
-// rescope makes all fragments of a version those to look at, and reads what is known of their values.
+// rescope sets the scope to all fragments of a version, and reads the record of their inputs.
 func (r *filling) rescope(ctx context.Context, d *dataset.Dataset) error {
 	r.scope, r.next, r.lost, r.scoped = nil, 0, false, int64(d.Version())
 	for _, f := range d.Fragments() {
@@ -274,7 +275,7 @@ func (r *filling) rescope(ctx context.Context, d *dataset.Dataset) error {
 	return err
 }
 
-// pass fills the fragments of the scope.
+// pass fills the fragments of the scope, commit by commit.
 func (r *filling) pass(ctx context.Context) error {
 	for r.next < len(r.scope) {
 		done, err := r.table.Alter(ctx, r.commit)
@@ -295,13 +296,14 @@ func (r *filling) pass(ctx context.Context) error {
 	return nil
 }
 
-// commit fills the next fragments of the scope in the newest version, and commits them. Without any it
-// returns a nil dataset.
+// commit fills the next fragments of the scope in the newest version, and commits them. If there
+// are none, it returns a nil dataset.
 func (r *filling) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 	c, err := r.column(ctx, d)
 	if err != nil {
 		return nil, err
 	}
+	// The part works on a copy of the state, which replaces the state only after the commit.
 	part := commitPart{filling: *r, target: c, stamp: r.stamp.At(d, c.Definition, c.Inputs), fresh: staleness.Signatures{}, began: time.Now()}
 	for part.next < len(part.scope) && !part.isFull(ctx) {
 		if err := part.fill(ctx, d); err != nil {
@@ -325,7 +327,7 @@ func (r *filling) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Data
 
 // A commitPart is the part of a backfill that becomes one commit.
 type commitPart struct {
-	filling // as it is after the commit
+	filling // the state after the commit
 	target  *computed.Column
 	stamp   staleness.Stamp
 	fresh   staleness.Signatures // of its fragments
@@ -350,6 +352,7 @@ func (p *commitPart) isFull(ctx context.Context) bool {
 func (p *commitPart) fill(ctx context.Context, d *dataset.Dataset) error {
 	id := p.scope[p.next]
 	at := d.Fragment(id)
+	// A compaction or an overwrite has removed the fragment.
 	if at == nil {
 		p.lost = true
 		return nil
@@ -373,6 +376,7 @@ func (p *commitPart) fill(ctx context.Context, d *dataset.Dataset) error {
 		p.filled++
 		p.rows += fragment.LiveRows(at.Meta)
 	}
+	// A fragment with failed rows counts as fresh, so that automatic fills do not repeat the failures.
 	if signature, ok := p.stamp.Now[uint32(id)]; ok && filled.Whole {
 		p.fresh[uint32(id)] = signature
 	}
@@ -381,7 +385,7 @@ func (p *commitPart) fill(ctx context.Context, d *dataset.Dataset) error {
 	return nil
 }
 
-// note writes into the metadata of the column which fragments have fresh values.
+// note records the fragments with up-to-date values in the metadata of the column.
 func (r *filling) note(ctx context.Context) error {
 	if len(r.fresh) == 0 {
 		return nil
@@ -393,7 +397,7 @@ func (r *filling) note(ctx context.Context) error {
 	return err
 }
 
-// stampOf returns what is known of the values of a column in a version.
+// stampOf reads the record of the inputs from which the values of a column were computed.
 func stampOf(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column) (staleness.Stamp, error) {
 	return staleness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
 		number := int64(version)
@@ -401,7 +405,7 @@ func stampOf(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *comput
 	})
 }
 
-// noteFresh writes into the metadata of a column which fragments have fresh values.
+// noteFresh records fragments with up-to-date values in the metadata of a column.
 func noteFresh(ctx context.Context, t *engine.Table, column string, fresh staleness.Signatures) (engine.Written, error) {
 	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		c, err := computed.Open(ctx, d, column, "")

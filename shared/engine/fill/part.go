@@ -14,18 +14,18 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A Piece is what a part has computed: neighbouring rows of a fragment.
+// A Piece is the result of a part: the values of consecutive rows in a fragment.
 type Piece struct {
 	Fragment uint64
 	computed.Filled
 }
 
-// storedPiece is the form of a piece in the state of jobs.
+// storedPiece is the JSON form of a piece in the state of a job.
 type storedPiece struct {
 	Fragment uint64 `json:"f"`
 	From     int64  `json:"a,omitempty"`
 	To       int64  `json:"z"`
-	File     []byte `json:"d,omitempty"` // as manifests have it
+	File     []byte `json:"d,omitempty"` // encoded as in a manifest
 	Assigned int64  `json:"n,omitempty"`
 	Failed   int64  `json:"e,omitempty"`
 	Whole    bool   `json:"w,omitempty"`
@@ -62,15 +62,16 @@ func (p *Piece) UnmarshalJSON(text []byte) error {
 }
 
 const (
-	// unitTime is how long a part computes rows of one fragment before it puts the file of a piece.
+	// unitTime is the time after which a part writes the computed rows of one fragment to a file.
 	unitTime = time.Minute
-	// keepEvery is how long it works between two records of its pieces.
+	// keepEvery is the minimum time between two records of a part's pieces in the job.
 	keepEvery = 20 * time.Second
-	// maxPieces bounds the pieces of one fragment that a part records.
+	// maxPieces bounds the pieces per fragment in the record of a part. At this number they are joined.
 	maxPieces = 50
 )
 
-// rowsOf returns the rows of a part, from 0.
+// rowsOf returns the rows of a part by its number, from 0. The parts divide the rows of a round
+// evenly.
 func (r *Round) rowsOf(d *dataset.Dataset, part int) ([]fragment.Span, error) {
 	ids, err := setOf(r.Fragments)
 	if err != nil {
@@ -88,8 +89,9 @@ func (r *Round) rowsOf(d *dataset.Dataset, part int) ([]fragment.Span, error) {
 	return fragment.Share(all, part, r.Parts), nil
 }
 
-// Part computes the rows of a part of a round, from 0, that are not in pieces, which are those of an
-// earlier try. It calls keep now and then with all pieces, and returns them.
+// Part computes the rows of one part of a round. part counts from 0. It skips the rows in pieces,
+// which an earlier try has computed. From time to time it calls keep with all pieces so far, and it
+// returns them at the end.
 func Part(ctx context.Context, t *engine.Table, b Order, r *Round, part int, pieces []Piece, keep func(context.Context, []Piece) error) ([]Piece, error) {
 	w := partWork{filling: filling{table: t, order: b}, pieces: pieces, keep: keep}
 	defer w.close()
@@ -97,7 +99,7 @@ func Part(ctx context.Context, t *engine.Table, b Order, r *Round, part int, pie
 	return w.pieces, err
 }
 
-// A partWork is a part at work.
+// A partWork is the running computation of a part.
 type partWork struct {
 	filling
 	pieces []Piece
@@ -107,6 +109,7 @@ type partWork struct {
 	done, assigned, total int64
 }
 
+// work computes the rows of a part that are not covered by pieces.
 func (w *partWork) work(ctx context.Context, d *dataset.Dataset, r *Round, part int) error {
 	stale, err := setOf(r.Stale)
 	if err != nil {
@@ -123,7 +126,7 @@ func (w *partWork) work(ctx context.Context, d *dataset.Dataset, r *Round, part 
 	for _, s := range rows {
 		w.total += s.To - s.From
 	}
-	covered := map[uint64]int64{} // by fragment, the row after the last piece
+	covered := map[uint64]int64{} // by fragment, the end of the last piece
 	for _, p := range w.pieces {
 		covered[p.Fragment] = p.To
 		w.done += p.To - p.From
@@ -145,7 +148,7 @@ func (w *partWork) work(ctx context.Context, d *dataset.Dataset, r *Round, part 
 	return nil
 }
 
-// fill computes the next piece of rows, and takes it out of these.
+// fill computes the next piece, and removes its rows from s.
 func (w *partWork) fill(ctx context.Context, d *dataset.Dataset, c *computed.Column, s *fragment.Span, stale bool) error {
 	began := time.Now()
 	id := s.At.Meta.ID
@@ -182,7 +185,7 @@ func isLate(ctx context.Context) bool {
 	return ok && time.Until(until) < commitMargin
 }
 
-// merge makes one piece of those of a fragment when there are many.
+// merge joins the pieces of a fragment if there are too many.
 func (w *partWork) merge(ctx context.Context, c *computed.Column, at *fragment.Fragment) error {
 	first := len(w.pieces)
 	for first > 0 && w.pieces[first-1].Fragment == at.Meta.ID {
@@ -196,7 +199,7 @@ func (w *partWork) merge(ctx context.Context, c *computed.Column, at *fragment.F
 	return err
 }
 
-// joinPieces makes one of the neighbouring pieces of a fragment.
+// joinPieces joins consecutive pieces of a fragment, and their files.
 func joinPieces(ctx context.Context, c *computed.Column, at *fragment.Fragment, pieces []Piece) (Piece, error) {
 	joined := pieces[0]
 	parts := make([]alter.ColumnPiece, len(pieces))
@@ -219,7 +222,7 @@ func joinPieces(ctx context.Context, c *computed.Column, at *fragment.Fragment, 
 	return joined, err
 }
 
-// Join returns the pieces of one fragment of a round, in their order, as one of all of its rows.
+// Join joins the pieces of one fragment of a round, in their order, into a piece with all rows.
 func Join(ctx context.Context, t *engine.Table, b Order, r *Round, pieces []Piece) (Piece, error) {
 	return engine.Read(ctx, t, &r.Version, func(ctx context.Context, d *dataset.Dataset) (Piece, error) {
 		at := d.Fragment(pieces[0].Fragment)

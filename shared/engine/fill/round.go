@@ -20,38 +20,39 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Round is fragments whose values several workers compute at the same time, each for some rows
-// ([Part]). Rows of one fragment may be several workers'; their pieces are joined
+// A Round is a set of fragments whose values several workers compute at the same time, each a range
+// of rows ([Part]). Several workers may compute rows of the same fragment; their pieces are joined
 // ([Join]). One worker commits the round and plans the next one ([Commit]).
 //
-// All parts read one version. A fragment that is another one when the round is committed is computed
-// again in the next round. It is part of the state of jobs.
+// All parts read one version. If a fragment changes before the round is committed, the next round
+// computes it again. A round is part of the state of a job.
 type Round struct {
-	Result           // of the rounds before
-	Version   int64  `json:"version"`         // that the parts read
-	Fragments []byte `json:"fragments"`       // ids of those that are filled, as a roaring bitmap
-	Stale     []byte `json:"stale,omitempty"` // those of them whose values do not count
-	Rest      []byte `json:"rest,omitempty"`  // those of the rounds after it
+	Result           // sum of the rounds before
+	Version   int64  `json:"version"`         // version that the parts read
+	Fragments []byte `json:"fragments"`       // ids of the fragments to fill, as a roaring bitmap
+	Stale     []byte `json:"stale,omitempty"` // subset whose existing values are out of date
+	Rest      []byte `json:"rest,omitempty"`  // fragments for later rounds
 	Parts     int    `json:"parts"`
-	Filled    int    `json:"filled,omitempty"` // fragments that the rounds before have filled
-	Redone    int    `json:"redone,omitempty"` // rounds whose fragments others have changed
+	Filled    int    `json:"filled,omitempty"` // fragments that earlier rounds filled
+	Redone    int    `json:"redone,omitempty"` // number of rounds with fragments that were changed concurrently
 }
 
 // Sizes bound the parts of backfills.
 type Sizes struct {
-	Whole int64 // rows that one worker computes without parts
-	Rows  int64 // that a part should compute by an expression
-	Calls int64 // rows that a part should compute by a function
-	Parts int   // most parts at a time
-	// CallParts is the most parts for a function: a round is committed when all parts are done, and it is
-	// not known how long a function takes.
+	Whole int64 // a table with at most this number of rows is not divided
+	Rows  int64 // rows per part, for an expression
+	Calls int64 // rows per part, for a function
+	Parts int   // maximum number of parts at a time
+	// CallParts is the maximum number of parts for a function. It is separate, because a round ends
+	// with its slowest part, and the duration of a function is unknown.
 	CallParts int
 }
 
-// unitsOfPart is how many times the rows of a part it gets when there are fewer parts than there should be.
+// unitsOfPart bounds the rows of a part to this multiple of the usual number, in a round with the
+// maximum number of parts.
 const unitsOfPart = 5
 
-// Divided is the error that ends a backfill which is to be done in parts.
+// Divided is the error of a backfill that must be done in parts.
 type Divided struct{ Round *Round }
 
 // Error describes the first round.
@@ -59,12 +60,12 @@ func (d *Divided) Error() string {
 	return fmt.Sprintf("the backfill is done in parts: %d for its first round", d.Round.Parts)
 }
 
-// divide returns a [*Divided] for a backfill of a version that is to be done in parts.
+// divide returns a [*Divided] if a backfill of a version must be done in parts.
 func divide(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column, b Order) error {
 	rows, divisible := int64(0), true
 	for _, f := range d.Manifest().Fragments {
 		rows += fragment.LiveRows(f)
-		divisible = divisible && f.PhysicalRows > 0 && f.ID <= math.MaxUint32 // early writers of Lance did not count rows
+		divisible = divisible && f.PhysicalRows > 0 && f.ID <= math.MaxUint32 // early writers of Lance did not record the number of rows
 	}
 	if version, err := d.Manifest().FileVersion(); err != nil || version == lance.Legacy || !divisible {
 		return err
@@ -88,7 +89,7 @@ func divide(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *compute
 		}
 		return planRound(ctx, t, d, c, b, r, scope)
 	}
-	if b.Version != nil { // its fragments are filled as they are now
+	if b.Version != nil { // the fragments of that version are filled in their present state
 		if err := engine.Do(ctx, t, nil, plan); err != nil {
 			return err
 		}
@@ -107,8 +108,9 @@ func allFragments(d *dataset.Dataset) *roaring.Bitmap {
 	return all
 }
 
-// planRound makes a round of the first of some fragments of a version.
+// planRound plans a round with the first fragments of todo in a version.
 func planRound(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column, b Order, r *Round, todo *roaring.Bitmap) error {
+	// A function is slower than an expression, so its parts are smaller and fewer.
 	perPart, most := b.Sizes.Rows, b.Sizes.Parts
 	if c.Binding != nil {
 		perPart, most = b.Sizes.Calls, min(most, b.Sizes.CallParts)
@@ -127,6 +129,7 @@ func planRound(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *comp
 		if !todo.Contains(id) {
 			continue
 		}
+		// The first fragment always fits, so that each round makes progress.
 		if n := int(now.GetCardinality()); n > 0 && (b.PerCommit > 0 && n >= b.PerCommit || b.Rows > 0 && rows >= b.Rows ||
 			b.Fragments > 0 && n >= b.Fragments-r.Filled || n >= perRound || rows >= perPart*int64(most)*unitsOfPart) {
 			break
@@ -151,10 +154,10 @@ func planRound(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *comp
 	return nil
 }
 
-// perRound bounds the fragments of a round, and by that the results of its parts.
+// perRound bounds the number of fragments in a round, and thereby the size of its results.
 const perRound = 1000
 
-// setOf reads a set of fragments.
+// setOf decodes a set of fragments. Nil is the empty set.
 func setOf(encoded []byte) (*roaring.Bitmap, error) {
 	set := roaring.New()
 	if len(encoded) == 0 {
@@ -166,7 +169,7 @@ func setOf(encoded []byte) (*roaring.Bitmap, error) {
 	return set, nil
 }
 
-// Rows returns how many rows the fragments of a round have, deleted ones too.
+// Rows returns the number of physical rows in the fragments of a round, including deleted ones.
 func Rows(ctx context.Context, t *engine.Table, r *Round) (rows int64, err error) {
 	ids, err := setOf(r.Fragments)
 	if err != nil {
@@ -183,12 +186,13 @@ func Rows(ctx context.Context, t *engine.Table, r *Round) (rows int64, err error
 	return rows, err
 }
 
-// Commit commits the pieces of a round, each of all rows of a fragment, and returns the next round,
-// nil after the last one. The order has the sizes of parts. It may be called again after a crash.
+// Commit commits the pieces of a round, one for each fragment with all of its rows, and plans the
+// next round. next is nil after the last one. b contains the sizes of parts. It is safe to call
+// Commit again after a crash.
 func Commit(ctx context.Context, t *engine.Table, b Order, r Round, pieces []Piece) (next *Round, result Result, err error) {
 	p := publishing{table: t, order: b, pieces: pieces}
 	err = engine.Do(ctx, t, &r.Version, p.open)
-	if protocol.HasCode(err, protocol.TableVersionNotFound) { // it was cleaned up
+	if protocol.HasCode(err, protocol.TableVersionNotFound) { // the version was cleaned up
 		p.read, err = nil, nil
 	}
 	if err != nil {
@@ -249,20 +253,20 @@ func Commit(ctx context.Context, t *engine.Table, b Order, r Round, pieces []Pie
 	return next, next.Result, nil
 }
 
-// A publishing is the commit of a round.
+// A publishing is the running commit of a round.
 type publishing struct {
 	table  *engine.Table
 	order  Order
 	pieces []Piece
 
-	read   *dataset.Dataset // the version that the parts have read; nil when it is gone
+	read   *dataset.Dataset // the version that the parts read; nil if it was cleaned up
 	column *computed.Column // of that version
 	fresh  staleness.Signatures
-	fit    []Piece // of fragments that are as the parts have read them
-	made   int64   // the newest version, if it has files of an earlier try
+	fit    []Piece // pieces whose fragments are unchanged since then
+	made   int64   // the newest version, if it contains files of an earlier try
 }
 
-// open notes what is known of the version that the parts have read.
+// open loads the version that the parts read, and its record of inputs.
 func (p *publishing) open(ctx context.Context, d *dataset.Dataset) error {
 	c, err := computed.Open(ctx, d, p.order.Column, p.order.Where)
 	if err != nil {
@@ -282,7 +286,8 @@ func (p *publishing) open(ctx context.Context, d *dataset.Dataset) error {
 	return err
 }
 
-// commit commits the pieces that fit to the newest version. Without any it returns a nil dataset.
+// commit commits the pieces that still fit the newest version. If there are none, it returns a nil
+// dataset.
 func (p *publishing) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 	c, err := computed.Open(ctx, d, p.order.Column, p.order.Where)
 	if err != nil {
@@ -300,6 +305,7 @@ func (p *publishing) commit(ctx context.Context, d *dataset.Dataset) (*dataset.D
 			continue
 		}
 		p.fit = append(p.fit, piece)
+		// An earlier try of this commit crashed after it.
 		if is == done {
 			p.made = int64(d.Version())
 		}
@@ -313,15 +319,17 @@ func (p *publishing) commit(ctx context.Context, d *dataset.Dataset) (*dataset.D
 	return d.Commit(ctx, &pb.DataReplacement{Replacements: files})
 }
 
-// A fitness is what a fragment is in a version, compared to the one that was read.
+// A fitness compares a fragment in the newest version with the version that was read.
 type fitness int
 
 const (
-	gone fitness = iota // or changed
+	gone fitness = iota // deleted or changed
 	same
-	done // it has the file of the piece: an earlier try has committed it
+	done // has the file of the piece: an earlier try has committed it
 )
 
+// fits reports whether the piece still fits its fragment in the newest version: the inputs and the
+// column must be the same.
 func (p *publishing) fits(ctx context.Context, d *dataset.Dataset, c *computed.Column, piece *Piece) (fitness, error) {
 	is := d.Fragment(piece.Fragment)
 	if is == nil || p.read == nil || c.Definition != p.column.Definition {
@@ -337,7 +345,7 @@ func (p *publishing) fits(ctx context.Context, d *dataset.Dataset, c *computed.C
 	var fields []int32
 	for _, name := range c.Columns() {
 		now, before := d.Schema().Field(name), p.read.Schema().Field(name)
-		if now == nil { // such as the address of a row
+		if now == nil { // not a column of the schema, such as the row address
 			continue
 		}
 		if before == nil || now.ID != before.ID {
@@ -353,7 +361,7 @@ func (p *publishing) fits(ctx context.Context, d *dataset.Dataset, c *computed.C
 	if is.SameDeletions(was) {
 		return same, nil
 	}
-	// What a row that was deleted has in the file is no value, so it must still be deleted.
+	// The file has no valid value for a deleted row, so the row must still be deleted.
 	deleted, err := was.Deletions(ctx)
 	if err != nil {
 		return gone, err
@@ -365,14 +373,14 @@ func (p *publishing) fits(ctx context.Context, d *dataset.Dataset, c *computed.C
 	return same, nil
 }
 
-// plan makes the next round of the fragments that are left, if there are any.
+// plan plans the next round from the remaining fragments, if there are any.
 func (p *publishing) plan(ctx context.Context, d *dataset.Dataset, next *Round, rest *roaring.Bitmap) error {
 	c, err := computed.Open(ctx, d, p.order.Column, p.order.Where)
 	if err != nil {
 		return err
 	}
 	all := allFragments(d)
-	if !roaring.AndNot(rest, all).IsEmpty() || p.read == nil { // a compaction has put rows into other fragments
+	if !roaring.AndNot(rest, all).IsEmpty() || p.read == nil { // a compaction has moved rows to other fragments
 		rest = all
 	}
 	switch {
@@ -384,7 +392,7 @@ func (p *publishing) plan(ctx context.Context, d *dataset.Dataset, next *Round, 
 	return planRound(ctx, p.table, d, c, p.order, next, rest)
 }
 
-// count counts the rows that are left out.
+// count adds the rows of fragments beyond the bound to r.Remaining.
 func (p *publishing) count(ctx context.Context, d *dataset.Dataset, c *computed.Column, r *Round, rest *roaring.Bitmap) error {
 	stamp, err := stampOf(ctx, p.table, d, c)
 	if err != nil {

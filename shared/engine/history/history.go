@@ -15,28 +15,29 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Commit describes a version of a table and what made it.
+// A Commit describes a version of a table and its transaction.
 type Commit struct {
-	Transaction           // only the Version when the version is gone
+	Transaction           // only Version is set if the version was cleaned up
 	At          time.Time // by the clock of the writer
 	Counts      *RowCounts
 }
 
-// RowCounts are the rows of a version. Added and Deleted compare it with the version before; an updated row
-// counts as both, and a row that only moved to another file as none.
+// RowCounts are the numbers of rows of a version. Added and Deleted compare it with the version
+// before; an updated row counts as both, and a row that only moved to another file as neither.
 type RowCounts struct {
 	Rows           int64
 	Added, Deleted int64
 	Compared       bool // Added and Deleted are known
 }
 
-// Commits calls f with the versions after one, in their order, up to the newest or until f returns false. It reads
-// the manifest of each. A version that a cleanup has removed has nothing but its number.
+// Commits calls f with each version after the given one, in ascending order, up to the newest or until f returns false. It
+// reads the manifest of each. For a version that was cleaned up, only the number is set.
 func Commits(ctx context.Context, t *engine.Table, after uint64, f func(Commit) bool) error {
 	newest, err := t.Newest(ctx)
 	if err != nil || newest <= after {
 		return err
 	}
+	// The version before the first one is needed to count its added and deleted rows.
 	var before *dataset.Dataset
 	if after > 0 {
 		before, err = versionIfAny(ctx, t, after)
@@ -65,8 +66,8 @@ func Commits(ctx context.Context, t *engine.Table, after uint64, f func(Commit) 
 	return nil
 }
 
-// beforeFirst returns the number before that of the first version. A clone begins with the number of the version of its
-// source, and all other tables with 1.
+// beforeFirst returns the number before the first version's. A clone begins with the number of its source version, and all
+// other tables with 1.
 func beforeFirst(ctx context.Context, t *engine.Table) (uint64, error) {
 	if d, err := versionIfAny(ctx, t, 1); d != nil || err != nil {
 		return 0, err
@@ -81,7 +82,7 @@ func beforeFirst(ctx context.Context, t *engine.Table) (uint64, error) {
 	}
 	txn, err := d.Transaction(ctx)
 	if err != nil {
-		return 0, nil //nolint:nilerr // what is not known to be a clone has had its first versions cleaned up
+		return 0, nil //nolint:nilerr // not a clone as far as is known, so its first versions were cleaned up
 	}
 	if _, ok := txn.Operation.(*pb.Clone); ok {
 		return d.Version() - 1, nil
@@ -89,7 +90,7 @@ func beforeFirst(ctx context.Context, t *engine.Table) (uint64, error) {
 	return 0, nil
 }
 
-// versionIfAny returns a version, nil if it is gone.
+// versionIfAny returns a version, or nil if it was cleaned up.
 func versionIfAny(ctx context.Context, t *engine.Table, version uint64) (*dataset.Dataset, error) {
 	d, err := t.Data().Version(ctx, version)
 	if errors.Is(err, dataset.ErrNoVersion) {
@@ -98,13 +99,14 @@ func versionIfAny(ctx context.Context, t *engine.Table, version uint64) (*datase
 	return d, t.Translate(err)
 }
 
+// commitOf describes a version. before is the version before it, or nil if it is missing.
 func commitOf(ctx context.Context, t *engine.Table, d, before *dataset.Dataset) (Commit, error) {
 	made := Commit{Transaction: Transaction{Version: d.Version()}, At: d.Manifest().Time()}
 	txn, err := transactionOf(ctx, t, d)
 	switch {
 	case err == nil:
 		made.Transaction = txn
-	case protocol.CodeOf(err) != protocol.TransactionNotFound: // writers may leave it out
+	case protocol.CodeOf(err) != protocol.TransactionNotFound: // some writers leave it out
 		return made, err
 	}
 	made.Counts = &RowCounts{Rows: d.CountRows()}
@@ -120,8 +122,8 @@ func commitOf(ctx context.Context, t *engine.Table, d, before *dataset.Dataset) 
 	return made, nil
 }
 
-// compare returns the rows by which a version differs from the one before. ok is false when a manifest does not
-// tell.
+// compare returns the number of rows that a version adds and deletes compared to the one before. ok is false if a manifest
+// lacks row counts.
 func compare(before, after *manifest.Manifest) (added, deleted int64, ok bool) {
 	// An overwrite may give new fragments the numbers of former ones.
 	type name struct {

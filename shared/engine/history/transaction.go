@@ -10,17 +10,17 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Transaction is the transaction that made a version of a table.
+// A Transaction describes the transaction that made a version of a table.
 type Transaction struct {
 	UUID        string
 	Version     uint64
-	ReadVersion uint64 // the version that its writer had read
+	ReadVersion uint64 // the version on which the writer based its change
 	Operation   string // the format's name, such as "Append"
 	Properties  map[string]string
 }
 
-// TransactionOf returns the transaction that made a version. A missing table, version or
-// transaction is TransactionNotFound.
+// TransactionOf returns the transaction that made a version. The error for a missing table, version
+// or transaction is TransactionNotFound.
 func TransactionOf(ctx context.Context, t *engine.Table, version uint64) (Transaction, error) {
 	d, err := t.Data().Version(ctx, version)
 	if err != nil {
@@ -29,11 +29,11 @@ func TransactionOf(ctx context.Context, t *engine.Table, version uint64) (Transa
 	return transactionOf(ctx, t, d)
 }
 
-// maxSearched is how many versions are searched for a transaction.
+// maxSearched bounds the number of versions searched for a transaction.
 const maxSearched = 100
 
-// FindTransaction searches the newest maxSearched versions for the one that a transaction made.
-// Native clients know transactions only by their UUIDs.
+// FindTransaction searches the newest maxSearched versions for a transaction by its UUID, the only
+// id that native clients have.
 func FindTransaction(ctx context.Context, t *engine.Table, uuid string) (Transaction, error) {
 	versions, err := t.Data().Versions(ctx, nil, maxSearched)
 	if err != nil {
@@ -51,6 +51,7 @@ func FindTransaction(ctx context.Context, t *engine.Table, uuid string) (Transac
 	return Transaction{}, noTransaction(t, dataset.ErrNoTransaction)
 }
 
+// transactionOf reads the transaction of a version.
 func transactionOf(ctx context.Context, t *engine.Table, d *dataset.Dataset) (Transaction, error) {
 	txn, err := d.Transaction(ctx)
 	if err != nil {
@@ -62,7 +63,7 @@ func transactionOf(ctx context.Context, t *engine.Table, d *dataset.Dataset) (Tr
 	}, nil
 }
 
-// noTransaction turns the error for a missing table or version into one for its transaction.
+// noTransaction turns the error for a missing table or version into TransactionNotFound.
 func noTransaction(t *engine.Table, err error) error {
 	switch {
 	case errors.Is(err, dataset.ErrNoTable), errors.Is(err, dataset.ErrNoVersion), errors.Is(err, dataset.ErrNoTransaction):

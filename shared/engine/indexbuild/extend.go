@@ -10,17 +10,18 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 )
 
-// Extender builds further segments of indices that exist, of each kind that can be built.
+// Extender builds additional segments of existing indices. It implements [segments.Extender].
 type Extender struct{}
 
-// CanExtend implements dataset.Extender.
+// CanExtend reports whether segments of the index can be built: it has one column, and a kind that
+// the server builds.
 func (Extender) CanExtend(x snapshot.Index) bool {
 	kind := kinds.Of(x.Kind.Of)
 	return len(x.Named) == 1 && kind.Builds(x.Kind.Type) && (kind.Extends == nil || kind.Extends(x.Kind))
 }
 
-// Extend implements dataset.Extender. A segment has the parameters of the other one: one of texts makes the same terms of
-// them, one of zones has zones of the same size, and one of vectors has the same centroids and codes.
+// Extend builds a segment with the parameters of an existing one: a text index keeps its tokenizer, a zone index its zone
+// size, and a vector index its centroids and codebooks.
 func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.Index, like *snapshot.Segment) (segments.NewIndex, error) {
 	n, err := Like(ctx, x, like)
 	if err != nil {
@@ -34,8 +35,8 @@ func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.In
 	})
 }
 
-// Like returns an index with the name and the parameters of one that exists, of which it reads a segment. What vectors
-// are trained to is not among the parameters: further segments share the model of that segment.
+// Like returns an index with the name and the parameters of an existing one, which it reads from a segment. The trained
+// model of a vector index is not a parameter: further segments reuse the model of that segment.
 func Like(ctx context.Context, x snapshot.Index, like *snapshot.Segment) (n Index, err error) {
 	n = Index{Name: x.Name, Column: x.Named[0], Kind: x.Kind.Of}
 	if kind := kinds.Of(n.Kind); kind != nil && kind.Like != nil {
@@ -44,6 +45,7 @@ func Like(ctx context.Context, x snapshot.Index, like *snapshot.Segment) (n Inde
 	return n, err
 }
 
+// segmentOf converts a segment of a version to the form of package index.
 func segmentOf(x snapshot.Index, s *snapshot.Segment) index.Segment {
 	return index.Segment{Files: s, Index: x.Kind, Details: s.Details, Empty: s.IsEmpty()}
 }

@@ -1,5 +1,5 @@
-// Package indexbuild builds the indices of a table: an [Index] is resolved by the value of its kind in package index/kinds, which
-// gets the rows of a version. Errors are those of the protocol.
+// Package indexbuild builds the indices of a table. It checks an [Index] against a version, and calls the builder of its
+// kind in package index/kinds with the rows. Errors are protocol errors.
 package indexbuild
 
 import (
@@ -25,21 +25,21 @@ import (
 // An Index is an index to build.
 type Index struct {
 	Name    string
-	Default bool   // Name was not asked for; see [dataset.NewIndex]
-	Column  string // path of the column; that of texts does not name the items of lists
+	Default bool   // the client chose no name; see [segments.NewIndex]
+	Column  string // path of the column; for a text index without the items of lists
 	Kind    indexmeta.Kind
 	Replace bool             // replaces an index of the same name
-	Params  any              // of the type that the kind takes; nil: the usual ones
-	Watch   func(rows int64) // is called with how many more rows were read; may be nil
+	Params  any              // of the kind's parameter type; nil: the defaults
+	Watch   func(rows int64) // called with the number of further rows read; may be nil
 }
 
-// Resolve returns how the index is built on a version. The error says what the version does not have,
-// or what does not fit.
+// Resolve returns the plan to build the index on a version. It returns an error if the column is
+// missing or the parameters do not fit it.
 func (n Index) Resolve(d *dataset.Dataset) (segments.NewIndex, error) {
 	return n.resolve(d, func(kind *index.Kind, b index.Build) (index.Plan, error) { return kind.Plan(b) })
 }
 
-// Divide returns how the index is built in parts on a version. Errors are those of Resolve.
+// Divide returns the plan to build the index in parts. Errors are those of Resolve.
 func (n Index) Divide(d *dataset.Dataset) (index.Parts, error) {
 	_, b, err := n.on(d)
 	if err != nil {
@@ -49,6 +49,8 @@ func (n Index) Divide(d *dataset.Dataset) (index.Parts, error) {
 	return p.Parts, refused(err)
 }
 
+// resolve checks the index against a version, and completes the result of plan with its name and
+// column.
 func (n Index) resolve(d *dataset.Dataset, plan func(*index.Kind, index.Build) (index.Plan, error)) (segments.NewIndex, error) {
 	kind, b, err := n.on(d)
 	var p index.Plan
@@ -61,7 +63,8 @@ func (n Index) resolve(d *dataset.Dataset, plan func(*index.Kind, index.Build) (
 	}, refused(err)
 }
 
-// on returns the build of the index on a version whose column fits.
+// on checks that the version has a suitable column, and returns the kind and the input of its
+// planner.
 func (n Index) on(d *dataset.Dataset) (*index.Kind, index.Build, error) {
 	b := index.Build{Column: n.Column, Params: n.Params, Watch: n.Watch}
 	if err := n.CanBuild(); err != nil {
@@ -81,6 +84,7 @@ func (n Index) on(d *dataset.Dataset) (*index.Kind, index.Build, error) {
 			Detail: n.typeName() + " fits " + kind.Fitting,
 		}
 	}
+	// The newest version of some kinds stores addresses even if the table has stable row ids.
 	stores := snapshot.RowID
 	if kind.NamesAddresses(kind.Newest()) {
 		stores = snapshot.RowAddr
@@ -89,7 +93,8 @@ func (n Index) on(d *dataset.Dataset) (*index.Kind, index.Build, error) {
 	return kind, b, nil
 }
 
-// column finds the column of a build. It returns the path that scans read, and the type of the values.
+// column finds the column of a build. It returns the path that scans read, and the type of the
+// values.
 func (n Index) column(d *dataset.Dataset, kind *index.Kind, b *index.Build) (read string, t arrow.DataType, err error) {
 	if !kind.Documents {
 		b.Field, err = d.Column(n.Column)
@@ -100,7 +105,7 @@ func (n Index) column(d *dataset.Dataset, kind *index.Kind, b *index.Build) (rea
 	return b.Texts.Read, b.Texts.Leaf(), err
 }
 
-// typeName returns the type of the index, as requests have it.
+// typeName returns the index type in the words of requests.
 func (n Index) typeName() string {
 	if params, ok := n.Params.(index.Typed); ok {
 		return params.IndexType()
@@ -119,10 +124,10 @@ func (n Index) CanBuild() error {
 	}
 }
 
-// CheckTexts refuses parameters of an index of texts that make no sense.
+// CheckTexts returns a protocol error for invalid parameters of a text index.
 func CheckTexts(p fulltext.Params) error { return refused(p.Check()) }
 
-// refused returns an error in parameters as one of a request.
+// refused turns a refusal of parameters into a protocol error.
 func refused(err error) error {
 	var misfit *index.Refusal
 	if errors.As(err, &misfit) {
@@ -139,10 +144,10 @@ func refused(err error) error {
 	return err
 }
 
-// A segment takes the files of the index that is built.
+// A segment adapts the files of a new segment to [index.Output].
 type segment struct{ files *segments.Files }
 
-// Create implements index.Output.
+// Create opens a new file of the segment.
 func (s segment) Create(ctx context.Context, name string, columns *arrow.Schema) (index.FileWriter, error) {
 	file, err := s.files.Create(ctx, name, columns)
 	if err != nil {
@@ -151,7 +156,8 @@ func (s segment) Create(ctx context.Context, name string, columns *arrow.Schema)
 	return file, nil
 }
 
-// NewStaged returns the files in two folders, each named by the id of a segment that is not committed.
+// NewStaged returns readers of the files of two uncommitted segments, by their ids: one with the
+// trained model, and one with the shards.
 func NewStaged(d *dataset.Dataset, trained, shards string) index.Staged {
 	in := func(folder string) func(ctx context.Context, name string) (*datafile.File, error) {
 		return func(ctx context.Context, name string) (*datafile.File, error) {
@@ -161,7 +167,7 @@ func NewStaged(d *dataset.Dataset, trained, shards string) index.Staged {
 	return index.Staged{Trained: in(trained), Shards: in(shards)}
 }
 
-// Stage writes files of a staged segment, and returns when they are durable.
+// Stage writes files of an uncommitted segment, and returns them when they are durable.
 func Stage(ctx context.Context, d *dataset.Dataset, id string, write func(ctx context.Context, out index.Output) error) ([]segments.StagedFile, error) {
 	return segments.Stage(ctx, d, id, func(ctx context.Context, out *segments.Files) error { return write(ctx, segment{out}) })
 }

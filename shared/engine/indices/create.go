@@ -8,15 +8,15 @@ import (
 	"tiltyard/shared/lance/dataset/segments"
 )
 
-// A NewIndex is an index to build. Package build has one.
+// A NewIndex is an index to build, such as [indexbuild.Index].
 type NewIndex interface {
-	// Resolve returns how the index is built on a version, or an error if the version cannot have
+	// Resolve returns the plan to build the index on a version, or an error if the version cannot have
 	// it.
 	Resolve(d *dataset.Dataset) (segments.NewIndex, error)
 }
 
-// Check returns an error if the newest version cannot have a new index: its column does not
-// exist or has a type that does not fit, its kind cannot be built, or its name is taken.
+// Check returns an error if the newest version cannot have a new index: its column is missing or of
+// a wrong type, its kind cannot be built, or its name is taken.
 func Check(ctx context.Context, t *engine.Table, n NewIndex) error {
 	_, err := engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (struct{}, error) {
 		wanted, err := n.Resolve(d)

@@ -1,4 +1,4 @@
-// Package indices lists, creates and drops the indices of a table. Package build knows how each kind is built.
+// Package indices lists, creates and drops the indices of a table. Package indexbuild plans the build of each kind.
 package indices
 
 import (
@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 )
 
-// List returns the indices of a version, ordered by name. Their details have the parameters that only their files
-// hold, unless these cannot be used.
+// List returns the indices of a version, ordered by name. It reads the parameters that are stored only in index files; for
+// an unusable file they are missing.
 func List(ctx context.Context, t *engine.Table, version *int64) ([]snapshot.Index, error) {
 	return engine.Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) ([]snapshot.Index, error) {
 		shared, err := d.Indices()

@@ -1,6 +1,6 @@
 // Package maintenance keeps a table small and fast: it compacts fragments, brings indices up to date (fold.go), and
-// deletes old versions and files that no version needs. Most of its functions work on a [Family], which is a
-// table and its branches.
+// deletes old versions and unreferenced files. Most of its functions work on a [Family], which is a table and its
+// branches.
 package maintenance
 
 import (
@@ -18,20 +18,20 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Compacted is the result of one compaction. Version is zero when there was nothing to do.
+// Compacted is the result of one compaction. Version is zero if there was nothing to do.
 type Compacted struct {
 	engine.Written
 	Removed   int // fragments that were replaced
 	Added     int // fragments that replaced them
-	Remaining int // fragments that are left for a later compaction
+	Remaining int // fragments for a later compaction
 }
 
-// maxCompactions bounds how often a compaction is repeated because other writers were faster.
-// Writers come first, because a compaction can wait.
+// maxCompactions bounds how often a compaction is repeated after conflicting commits. Writers have
+// precedence, because a compaction can wait.
 const maxCompactions = 3
 
-// Compact rewrites fragments that are worth it, up to a bounded amount, in one commit. When writers
-// keep changing these fragments, the error is ConcurrentModification.
+// Compact rewrites fragments that are small or have many deleted rows, up to a bounded amount, in
+// one commit. If writers keep changing these fragments, the error is ConcurrentModification.
 func Compact(ctx context.Context, t *engine.Table, opts compaction.Options) (Compacted, error) {
 	for range maxCompactions {
 		done, err := engine.Settled(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (compaction.Result, error) {
@@ -44,11 +44,11 @@ func Compact(ctx context.Context, t *engine.Table, opts compaction.Options) (Com
 	return Compacted{}, protocol.Errorf(protocol.ConcurrentModification, "table %s changes faster than it can be compacted", t.Name())
 }
 
-// A Family is a table and then its branches, as one listing of them has found them.
+// A Family is a table, followed by the branches that one listing returned.
 type Family []*engine.Table
 
-// ToCompact returns how many fragments a compaction of the table, and of the fragments that its
-// branches do not share with it, would rewrite.
+// ToCompact returns the number of fragments that a compaction of the table and of its branches
+// would rewrite. Fragments that a branch shares with the table count once.
 func (f Family) ToCompact(ctx context.Context, opts compaction.Options) (fragments int, err error) {
 	for _, one := range f {
 		opts.Own = opts.Own || one.IsBranch()
@@ -65,8 +65,8 @@ func (f Family) ToCompact(ctx context.Context, opts compaction.Options) (fragmen
 	return fragments, nil
 }
 
-// LastCommit returns the newest versions of the table and of its branches as a text, which each commit and each new
-// or deleted branch changes, and when the last of these versions was made.
+// LastCommit returns a text that changes with each commit and each new or deleted branch of the family, and the time of
+// the newest commit.
 func (f Family) LastCommit(ctx context.Context) (versions string, made time.Time, err error) {
 	for _, one := range f {
 		d, err := engine.Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil })
@@ -102,8 +102,8 @@ func FamilyOf(ctx context.Context, t *engine.Table) (Family, error) {
 	return all, t.Translate(err)
 }
 
-// ExpireVersions is [cleanup.Expire] of the table and of its branches. The spared versions
-// are those of the table.
+// ExpireVersions deletes old versions of the table and of its branches; see [cleanup.Expire]. The
+// versions to spare are versions of the table.
 func ExpireVersions(ctx context.Context, t *engine.Table, e cleanup.Expiry) (cleanup.Report, error) {
 	var report cleanup.Report
 	tables, err := FamilyOf(ctx, t)
@@ -120,8 +120,8 @@ func ExpireVersions(ctx context.Context, t *engine.Table, e cleanup.Expiry) (cle
 	return report, t.Translate(err)
 }
 
-// DeleteOrphans is [cleanup.DeleteOrphans]. It also deletes row errors, which the table and its
-// branches keep for [rowerror.Retention] before that time.
+// DeleteOrphans deletes unreferenced files; see [cleanup.DeleteOrphans]. It also deletes stored row
+// errors that are more than [rowerror.Retention] older than before.
 func DeleteOrphans(ctx context.Context, t *engine.Table, before time.Time, dryRun bool, progress func(looked int) error) (cleanup.Report, error) {
 	report, err := cleanup.DeleteOrphans(ctx, t.Data(), before, dryRun, progress)
 	if err != nil {
@@ -135,6 +135,7 @@ func DeleteOrphans(ctx context.Context, t *engine.Table, before time.Time, dryRu
 		var objects int
 		var bytes int64
 		if objects, bytes, err = rowerror.Of(one.Data()).Expire(ctx, before.Add(-rowerror.Retention), dryRun); objects > 0 {
+			// The row errors are added to a copy of the cleanup's map.
 			report.Files = maps.Clone(report.Files)
 			if report.Files == nil {
 				report.Files = map[string]int{}

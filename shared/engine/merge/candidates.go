@@ -12,11 +12,12 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 )
 
-// maxLookups is the most rows of a source whose keys are looked for by an index.
+// maxLookups bounds the rows of a source whose keys are looked up in an index.
 const maxLookups = 1 << 14
 
-// candidates returns what finds the rows of a version that can match a row of the source, by the values
-// of one of the key columns. It is nil for a source of many rows, and for one that memory does not hold.
+// candidates returns a function that finds the rows of a version that may match the source, by an
+// index on one of the key columns. It returns nil if the source has too many rows or is not held in
+// memory.
 func (s *Source) candidates(d *dataset.Dataset, on []string, having Having) func(context.Context) (*snapshot.Candidates, error) {
 	if s.rows == 0 || s.rows > maxLookups || s.file != nil {
 		return nil
@@ -31,11 +32,11 @@ func (s *Source) candidates(d *dataset.Dataset, on []string, having Having) func
 				return found, err
 			}
 		}
-		return nil, nil //nolint:nilnil // all rows are read
+		return nil, nil //nolint:nilnil // all rows must be read
 	}
 }
 
-// values returns the values of a column that are not NULL.
+// values returns the values of a column without nulls.
 func (s *Source) values(ctx context.Context, column string) (arrow.Array, error) {
 	var parts []arrow.Array
 	for batch, err := range s.batches(ctx) {

@@ -15,9 +15,9 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// dropUnless drops the pairs of rows for which a condition over the structs source and target is
-// not true. It reads the rows of the table batch by batch, and only the columns that the condition
-// names. The struct source has no columns and members but those that the source has.
+// dropUnless drops the pairs of rows for which a condition is not true. The condition is over the
+// structs source and target. It reads the rows of the table batch by batch, and only the columns in
+// the condition. The struct source contains only columns and members that the source has.
 func (p *Plan) dropUnless(ctx context.Context, condition string) error {
 	const what = "when_matched_update_all_filt"
 	expr, err := syntax.Parse(condition)
@@ -29,6 +29,7 @@ func (p *Plan) dropUnless(ctx context.Context, condition string) error {
 	if err != nil {
 		return apierror.OfFilter(apierror.OfExpression(what, err))
 	}
+	// Only the columns of the condition are read.
 	both = both.only(paths)
 	bound, err := plan.BindFilter(ctx, expr, both.schema(), p.Dataset.Now())
 	if err != nil {
@@ -55,7 +56,7 @@ func (p *Plan) dropUnless(ctx context.Context, condition string) error {
 	return nil
 }
 
-// dropOthers drops the pairs at all positions except the given ascending ones.
+// dropOthers drops the pairs whose positions are not in kept, which ascends.
 func (p *Plan) dropOthers(pairs []merged, kept []int32) {
 	for i, pair := range pairs {
 		if len(kept) > 0 && int(kept[0]) == i {
@@ -66,10 +67,10 @@ func (p *Plan) dropOthers(pairs []merged, kept []int32) {
 	}
 }
 
-// sides are the columns of both structs that a condition is over. A struct without columns is absent.
+// sides are the columns of the structs source and target. A struct without columns is absent.
 type sides struct{ source, target *schema.Schema }
 
-// schema returns the schema of the batches that of returns.
+// schema returns the schema of the batches from of.
 func (s sides) schema() *arrow.Schema {
 	var fields []arrow.Field
 	for i, side := range []*schema.Schema{s.source, s.target} {
@@ -84,7 +85,7 @@ func (s sides) schema() *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
-// only returns the sides with no columns but those that paths name.
+// only returns the sides restricted to the columns in paths.
 func (s sides) only(paths [][]string) sides {
 	named := func(side string, columns *schema.Schema) *schema.Schema {
 		found := &schema.Schema{}
@@ -100,10 +101,11 @@ func (s sides) only(paths [][]string) sides {
 	return sides{named("source", s.source), named("target", s.target)}
 }
 
-// of returns the pairs of a source batch as a batch of two structs.
+// of reads the pairs of a source batch into a batch with the two structs.
 func (s sides) of(ctx context.Context, d *dataset.Dataset, from sourceBatch, pairs []merged) (arrow.RecordBatch, error) {
 	positions := make([]int32, len(pairs))
 	addresses := make([]uint64, len(pairs))
+	// Row numbers are relative to the source, positions to the batch.
 	for i, pair := range pairs {
 		positions[i], addresses[i] = pair.row-int32(from.first), pair.replaces
 	}
@@ -141,6 +143,7 @@ func (s sides) of(ctx context.Context, d *dataset.Dataset, from sourceBatch, pai
 	return array.NewRecordBatch(whole, structs, int64(len(pairs))), nil
 }
 
+// namesOf returns the names of the top-level columns.
 func namesOf(s *schema.Schema) []string {
 	names := make([]string, len(s.Fields))
 	for i, f := range s.Fields {

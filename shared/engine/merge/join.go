@@ -21,11 +21,12 @@ import (
 // keys of the source and of the table are divided into buckets by their hashes, so that one bucket
 // at a time fits into a map.
 
-// A rowKey stands for the key of a row: 128 bits of hash with random seeds. Two different keys with
-// the same rowKey are less likely than an undetected disk error.
+// A rowKey is a 128-bit hash of a row's key with random seeds. A collision is less likely than an
+// undetected disk error, so keys with equal hashes count as equal.
 type rowKey [2]uint64
 
-// keyed is the key of a row and the row itself: a number in the source, or an address in the table.
+// keyed is the key of a row with the row itself: a number in the source, or an address in the
+// table.
 type keyed struct {
 	key rowKey
 	row uint64
@@ -36,9 +37,9 @@ const keyedBytes = 24
 // A keyHash computes the rowKeys of one merge.
 type keyHash struct{ a, b maphash.Seed }
 
-// of returns the keys of the rows without a null in their key columns; rows gives the row for each.
-// The rows with a null are in nulls. The memory of the result stays in the share of the context,
-// counted as if every row had a key and matched nothing.
+// of returns the keys of the rows without a null in their key columns. rows returns the row at a
+// position. nulls are the rows with a null. The memory of the result is charged to the context, for
+// the case that each row has a key and matches nothing.
 func (h keyHash) of(ctx context.Context, columns []arrow.Array, rows func(i int) uint64) (keys []keyed, nulls []uint64, err error) {
 	readers, err := newKeyReaders(columns)
 	if err != nil {
@@ -57,6 +58,7 @@ func (h keyHash) of(ctx context.Context, columns []arrow.Array, rows func(i int)
 		if err := readers.look(ctx); err != nil {
 			return nil, nil, err
 		}
+		// A null key matches nothing.
 		if readers.null(i) {
 			nulls = append(nulls, rows(i))
 			continue
@@ -67,13 +69,15 @@ func (h keyHash) of(ctx context.Context, columns []arrow.Array, rows func(i int)
 }
 
 // buckets divides keys by their hashes and stores them in a file. Each bucket has a small buffer;
-// when the buffer is full, it becomes the next chunk of the file.
+// when it is full, it becomes the next chunk of the file.
 type buckets struct {
 	file   *os.File
-	chunks int64 // chunks in the file
+	chunks int64 // number of chunks in the file
 	each   []bucket
 }
 
+// A bucket is the keys with certain hashes: chunks are their positions in the file, in units of
+// chunkBytes.
 type bucket struct {
 	pending []byte
 	chunks  []int64
@@ -81,7 +85,7 @@ type bucket struct {
 
 const chunkBytes = keyedBytes << 10
 
-// newBuckets returns n empty buckets. Their memory stays in the share of the context.
+// newBuckets returns n empty buckets. Their memory is charged to the context.
 func newBuckets(ctx context.Context, n int) (*buckets, error) {
 	if _, err := memory.Take(ctx, chunkBytes*int64(n)); err != nil {
 		return nil, err
@@ -95,6 +99,7 @@ func newBuckets(ctx context.Context, n int) (*buckets, error) {
 
 func (b *buckets) close() { _ = b.file.Close() } // the file is no longer needed
 
+// add adds a key to its bucket.
 func (b *buckets) add(k keyed) error {
 	to := &b.each[k.key[0]%uint64(len(b.each))]
 	if to.pending == nil {
@@ -115,7 +120,7 @@ func (b *buckets) add(k keyed) error {
 	return nil
 }
 
-// rows returns how many keys a bucket holds.
+// rows returns the number of keys in a bucket.
 func (b *buckets) rows(n int) int64 {
 	return int64(len(b.each[n].chunks))*(chunkBytes/keyedBytes) + int64(len(b.each[n].pending)/keyedBytes)
 }
@@ -134,6 +139,7 @@ func (b *buckets) read(n int, f func(k keyed)) error {
 	return nil
 }
 
+// eachKey decodes keys.
 func eachKey(b []byte, f func(k keyed)) {
 	for ; len(b) >= keyedBytes; b = b[keyedBytes:] {
 		f(keyed{
@@ -146,17 +152,17 @@ func eachKey(b []byte, f func(k keyed)) {
 // maxBuckets bounds the memory of buckets: 24 KiB each, for two sides.
 const maxBuckets = 512
 
-// A diskJoin pairs the rows of a merge.
+// A diskJoin is a running hash join.
 type diskJoin struct {
 	on     []string
-	rest   bool // the caller wants unmatched
+	rest   bool // the caller needs unmatched
 	hash   keyHash
 	source *buckets
 	table  *buckets
-	filter keyFilter // keeps most rows of the table without a match off the disk
+	filter keyFilter // avoids writing most rows of the table without a match
 
 	pairs     *pairing
-	next      []int32 // chains of source rows with equal keys
+	next      []int32 // by source row, the next row with the same key
 	unmatched *rowset.Set
 	held      memory.Hold // memory of unmatched
 }
@@ -164,8 +170,8 @@ type diskJoin struct {
 // mapBytes is the memory of a source row in the map of its bucket, with its part of the chunk.
 const mapBytes = 64
 
-// matchOnDisk is keys.match for a source of many rows. No map holds many more than mappedRows rows.
-// The memory of the pairs stays in the share of the context.
+// matchOnDisk is like keys.match, for a source of many rows. The map of a bucket has about mapRows
+// rows at most. The memory of the pairs is charged to the context.
 func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *Source, on []string, rest bool, mapRows int) (*pairing, *rowset.Set, error) {
 	pairs, err := newPairing(ctx, source.rows)
 	if err != nil {
@@ -212,6 +218,7 @@ func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *Source, on []s
 	return pairs, j.unmatched, nil
 }
 
+// readSource adds the keys of the source to buckets.
 func (j *diskJoin) readSource(ctx context.Context, source *Source) error {
 	for batch, err := range source.batches(ctx) {
 		if err == nil {
@@ -224,6 +231,7 @@ func (j *diskJoin) readSource(ctx context.Context, source *Source) error {
 	return nil
 }
 
+// addSource adds the keys of one batch.
 func (j *diskJoin) addSource(ctx context.Context, batch sourceBatch) error {
 	ctx, part, err := memory.Within(ctx)
 	if err != nil {
@@ -247,7 +255,7 @@ func (j *diskJoin) addSource(ctx context.Context, batch sourceBatch) error {
 	return nil
 }
 
-// readTable reads the keys of the table on all cores.
+// readTable adds the keys of the table to buckets, in parallel.
 func (j *diskJoin) readTable(ctx context.Context, d *dataset.Dataset) error {
 	type part struct {
 		keys      []keyed
@@ -258,6 +266,7 @@ func (j *diskJoin) readTable(ctx context.Context, d *dataset.Dataset) error {
 		at := batch.Column(len(j.on)).(*array.Uint64).Uint64Values()
 		all, unmatched, err := j.hash.of(ctx, batch.Columns()[:len(j.on)], func(i int) uint64 { return at[i] })
 		keys := all[:0]
+		// The filter has no false negatives, so a row that it rejects has no match.
 		for _, k := range all {
 			if j.filter.has(k.key[1]) {
 				keys = append(keys, k)
@@ -296,6 +305,7 @@ func (j *diskJoin) joinBucket(ctx context.Context, n int) error {
 		return err
 	}
 	defer room.Release()
+	// Chain the source rows of the bucket by their keys.
 	next := j.next
 	first, last := map[rowKey]int32{}, map[int32]int32{}
 	err = j.source.read(n, func(k keyed) {
@@ -317,12 +327,14 @@ func (j *diskJoin) joinBucket(ctx context.Context, n int) error {
 	}
 	var unmatched []uint64
 	looked, failed := 0, error(nil)
+	// Take memory for the pairs and the unmatched rows so far.
 	count := func() {
 		if failed == nil {
 			failed = errors.Join(j.pairs.count(ctx), j.unmatched.AddHeld(ctx, &j.held, unmatched))
 		}
 		unmatched = unmatched[:0]
 	}
+	// Look up the table rows of the bucket.
 	err = j.table.read(n, func(k keyed) {
 		if looked++; looked%batchRows == 0 {
 			count()

@@ -20,20 +20,20 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// keys finds the rows of a merge's source that match a row of the table.
+// keys is an index of a merge's source by its key columns.
 type keys struct {
 	on []string
-	// These maps hold the first row of the source with a key; next leads to further rows with the
+	// These maps contain the first row of the source with a key; next leads to further rows with the
 	// same key (-1: none). Keys of one column of up to 8 bytes are numbers, all others are text.
 	numbers map[uint64]int32
-	filter  keyFilter // over numbers: it spares most rows the lookup
+	filter  keyFilter // of numbers: avoids most lookups without a result
 	texts   map[string]int32
 	next    []int32
 }
 
-// findKeys returns the names of the key columns, each once. on may name them in another case, and in
-// backticks, as in native Lance. It returns an error for columns that the table or the source does not
-// have, or the source only in part.
+// findKeys returns the distinct names of the key columns. on may use another case or backticks, as
+// in native Lance. The error is for columns that the table or the source lacks, or structs that the
+// source has only in part.
 func (p *Plan) findKeys(on []string) ([]string, error) {
 	var names []string
 	for _, path := range on {
@@ -57,7 +57,7 @@ func (p *Plan) findKeys(on []string) ([]string, error) {
 	return names, nil
 }
 
-// keyColumns returns the columns of a batch that form its keys.
+// keyColumns returns the key columns of a batch.
 func keyColumns(batch arrow.RecordBatch, on []string) []arrow.Array {
 	columns := make([]arrow.Array, len(on))
 	for i, name := range on {
@@ -74,17 +74,17 @@ const (
 	chainBytes  = 20
 )
 
-// errNoSpare means that keys must be matched with less memory.
+// errNoSpare means that the keys do not fit into memory, and must be matched on disk.
 var errNoSpare = errors.New("no memory to spare")
 
-// newKeys indexes the source by its key columns. The error is errNoSpare when there is too little
+// newKeys indexes the source by its key columns. The error is errNoSpare if there is too little
 // memory.
 func newKeys(ctx context.Context, source *Source, on []string, room *memory.Spare) (*keys, error) {
 	if !room.Take(4 * int64(source.rows)) {
 		return nil, errNoSpare
 	}
 	k := &keys{on: on, next: make([]int32, source.rows), texts: map[string]int32{}, numbers: map[uint64]int32{}}
-	last := map[int32]int32{} // ends of chains: first row to last row
+	last := map[int32]int32{} // by first row of a chain, the last row
 	for batch, err := range source.batches(ctx) {
 		if err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func newKeys(ctx context.Context, source *Source, on []string, room *memory.Spar
 	return k, nil
 }
 
-// append adds a row at the end of the chain of its first row.
+// append adds a row to the end of the chain that begins with first.
 func (k *keys) append(first, row int32, last map[int32]int32) {
 	end, ok := last[first]
 	if !ok {
@@ -145,8 +145,8 @@ func (k *keys) append(first, row int32, last map[int32]int32) {
 	k.next[end], last[first] = row, row
 }
 
-// match pairs the rows of the table with those of the source. With rest it also returns the rows of
-// the table that match none; without, it looks only at those among the rows of the table that can match.
+// match pairs the rows of the table with the rows of the source. If rest is set, it also returns the
+// rows of the table without a match; otherwise it reads only the candidates that among returns.
 func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context.Context) (*snapshot.Candidates, error), rest bool) (*pairing, *rowset.Set, error) {
 	type hit struct {
 		row     int32
@@ -157,6 +157,7 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context
 		unmatched []uint64
 	}
 	opts := snapshot.ScanOptions{Columns: append(append([]string{}, k.on...), snapshot.RowAddr)}
+	// Without unmatched rows the scan itself can filter the rows, and use an index.
 	if !rest {
 		opts.Where, opts.Among = &snapshot.Where{Columns: k.on, Select: k.matching}, among
 	}
@@ -170,6 +171,7 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context
 			return p, err
 		}
 		at := batch.Column(len(k.on)).(*array.Uint64).Uint64Values()
+		// pass adds rows without a match, which lie before the next matching row.
 		pass := func(to int) {
 			if rest {
 				p.unmatched = append(p.unmatched, at[:to]...)
@@ -207,14 +209,15 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context
 	return pairs, unmatched, nil
 }
 
-// matching returns the rows of a batch that match the source, in the form of a scan's filter.
+// matching returns the positions of the rows in a batch that match the source, as the filter of a
+// scan does.
 func (k *keys) matching(ctx context.Context, batch arrow.RecordBatch, among []uint64) (rows []int32, err error) {
 	err = k.lookUp(ctx, keyColumns(batch, k.on), among, func(i int, _ int32) { rows = append(rows, int32(i)) })
 	return rows, err
 }
 
-// lookUp calls found, in order, for each row of the key columns that matches, with the first row of
-// the source that it matches. It skips rows that are not in among; see [snapshot.Where].
+// lookUp calls found, in order, for each position whose key matches, with the first matching row of
+// the source. It skips positions that are not in among; see [snapshot.Where].
 func (k *keys) lookUp(ctx context.Context, columns []arrow.Array, among []uint64, found func(i int, row int32)) error {
 	readers, err := newKeyReaders(columns)
 	if err != nil {
@@ -237,6 +240,7 @@ func (k *keys) lookUp(ctx context.Context, columns []arrow.Array, among []uint64
 		var row int32
 		var known bool
 		switch {
+		// A null key matches nothing.
 		case nulls && readers.null(i):
 		case readers.number != nil:
 			if key := readers.number(i); k.filter.has(spread(key)) {
@@ -253,7 +257,7 @@ func (k *keys) lookUp(ctx context.Context, columns []arrow.Array, among []uint64
 	return nil
 }
 
-// describeKey returns the key of a row, shortened, for messages to the client that sent the row.
+// describeKey returns the shortened key of a row, for messages to the client that sent the row.
 func describeKey(batch arrow.RecordBatch, on []string, row int) string {
 	parts := make([]string, len(on))
 	for i, column := range keyColumns(batch, on) {
@@ -262,16 +266,16 @@ func describeKey(batch arrow.RecordBatch, on []string, row int) string {
 	return strings.Join(parts, ", ")
 }
 
-// keyReaders reads the keys of rows from columns.
+// keyReaders encodes the keys of rows.
 type keyReaders struct {
 	columns []arrow.Array
 	number  func(row int) uint64                  // nil unless all keys are numbers
 	texts   []func(buffer []byte, row int) []byte // one reader per column
-	read    int                                   // bytes of texts since the last look at the context
+	read    int                                   // bytes of texts since the last check of the context
 }
 
-// lookBytes is about how many bytes of keys are read between two looks at whether the context has ended. A few
-// values of a dictionary can be the keys of many rows.
+// lookBytes is the approximate number of bytes of keys between two checks of the context. A few values of a dictionary can
+// be the keys of many rows.
 const lookBytes = 1 << 20
 
 func (r *keyReaders) look(ctx context.Context) error {
@@ -282,8 +286,8 @@ func (r *keyReaders) look(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// onceAValue returns of, which depends on the key of a row alone, and is called once for each value of a dictionary that
-// is the only key column.
+// onceAValue caches the results of of by dictionary value if the only key column is a dictionary. The result of of must
+// depend on the key of the row only.
 func onceAValue[T any](columns []arrow.Array, of func(row int) T) func(row int) T {
 	d, ok := columns[0].(*array.Dictionary)
 	if !ok || len(columns) > 1 {
@@ -327,8 +331,8 @@ func (r *keyReaders) null(row int) bool {
 	return false
 }
 
-// text appends the key of a row. Each value follows its length, so that rows with different keys
-// never have the same text.
+// text appends the key of a row. Each value is preceded by its length, so that different keys never
+// have the same text.
 func (r *keyReaders) text(buffer []byte, row int) []byte {
 	for _, text := range r.texts {
 		start := len(buffer)
@@ -339,7 +343,8 @@ func (r *keyReaders) text(buffer []byte, row int) []byte {
 	return buffer
 }
 
-// numberKey returns a reader of values of 1, 2, 4 or 8 bytes as numbers; nil for other types.
+// numberKey returns a function that reads values of 1, 2, 4 or 8 bytes as numbers, or nil for other
+// types.
 func numberKey(c arrow.Array) func(row int) uint64 {
 	width, ok := c.DataType().(arrow.FixedWidthDataType)
 	if !ok || !plainKey(c.DataType()) {
@@ -347,7 +352,7 @@ func numberKey(c arrow.Array) func(row int) uint64 {
 	}
 	data := c.Data()
 	if data.Buffers()[1] == nil {
-		return func(int) uint64 { return 0 } // no rows
+		return func(int) uint64 { return 0 } // the array is empty
 	}
 	values := data.Buffers()[1].Bytes()
 	offset := data.Offset()
@@ -367,8 +372,8 @@ func numberKey(c arrow.Array) func(row int) uint64 {
 	return nil
 }
 
-// plainKey reports whether equal values of a type have equal bytes. Floats are equal if their bits
-// are, as in native Lance: NaN equals NaN, and 0.0 differs from -0.0.
+// plainKey reports whether equal values of a type have equal bytes. Floats are compared by their
+// bits, as in native Lance: NaN equals NaN, and 0.0 differs from -0.0.
 func plainKey(t arrow.DataType) bool {
 	switch t.ID() {
 	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
@@ -380,7 +385,8 @@ func plainKey(t arrow.DataType) bool {
 	return false
 }
 
-// keyOf returns a reader of values as bytes.
+// keyOf returns a function that appends a value as bytes. The error is Unsupported for types that
+// cannot be keys.
 func keyOf(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
 	switch c := c.(type) {
 	case *array.String:
@@ -449,7 +455,7 @@ func listKey(c array.ListLike) (func(buffer []byte, row int) []byte, error) {
 	}, err
 }
 
-// memberKey reads values that may be null, each after its length.
+// memberKey encodes nullable values, each after its length; a null has the length 0xffffffff.
 func memberKey(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
 	value, err := keyOf(c)
 	return func(b []byte, row int) []byte {

@@ -13,20 +13,20 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// This file completes structs of which the source has some members only. As in native Lance 14, the
+// This file completes structs of which the source has only some members. As in native Lance 14, the
 // other members keep their values:
 //
-//	source {a: 5}   table {a: 1, b: 2}   result {a: 5, b: 2}
-//	source null     table {a: 1, b: 2}   result {a: null, b: 2}
-//	source null     table null           result null
+// 	source {a: 5}   table {a: 1, b: 2}   result {a: 5, b: 2}
+// 	source null     table {a: 1, b: 2}   result {a: null, b: 2}
+// 	source null     table null           result null
 //
-// A struct with all its members is replaced as a whole. Items of lists are completed one by one, by
-// their positions, so that both lists need the same length; a null list counts as one of null items.
+// A struct with all its members is replaced as a whole. List items are completed one by one, by
+// position, so both lists must have the same length; a null list counts as a list of nulls.
 
-// A completion adds to one column of the source the members that the source lacks, at any depth.
+// A completion adds the missing members to one column of the source, at any depth.
 type completion struct {
-	field *schema.Field // of the table
-	found *schema.Field // with the members that the source has
+	field *schema.Field // in the table
+	found *schema.Field // restricted to the members that the source has
 }
 
 // newCompletion returns nil if the source has all members.
@@ -53,7 +53,8 @@ func (c completion) below(child *schema.Field) completion {
 	return completion{child, c.found.Child(child.Name)}
 }
 
-// check refuses structs in maps, whose entries have no fixed positions.
+// check returns an error for incomplete structs in maps, because map entries have no fixed
+// positions.
 func (c completion) check() error {
 	if c.field.LogicalType == "map" {
 		return &protocol.Error{
@@ -72,7 +73,7 @@ func (c completion) check() error {
 	return nil
 }
 
-// typeOf returns the type of the completed values, made of the types in the source and in the table.
+// typeOf returns the type of the completed values, from the types in the source and in the table.
 func (c completion) typeOf(source, table arrow.DataType) arrow.DataType {
 	if c.whole() {
 		return source
@@ -87,7 +88,7 @@ func (c completion) typeOf(source, table arrow.DataType) arrow.DataType {
 				fields[i] = source.(*arrow.StructType).Field(from)
 				fields[i].Type = below.typeOf(fields[i].Type, t.Field(i).Type)
 			}
-			fields[i].Nullable = true // nulls are found when the rows are written
+			fields[i].Nullable = true // nulls are checked when the rows are written
 		}
 		return arrow.StructOf(fields...)
 	case arrow.ListLikeType:
@@ -105,12 +106,14 @@ func (c completion) typeOf(source, table arrow.DataType) arrow.DataType {
 	return source
 }
 
+// memberOf returns the position of a member.
 func memberOf(t *arrow.StructType, name string) int {
-	at, _ := t.FieldIdx(name) // the source was matched by names
+	at, _ := t.FieldIdx(name) // the source was matched by names, so it exists
 	return at
 }
 
-// complete returns values of the type that typeOf returns. Both arrays have one value per row.
+// complete returns the completed values, of the type from typeOf. Both arrays have one value per
+// row.
 func (c completion) complete(source, table arrow.Array) (arrow.Array, error) {
 	if c.whole() {
 		return source, nil
@@ -125,6 +128,7 @@ func (c completion) complete(source, table arrow.Array) (arrow.Array, error) {
 	return source, nil
 }
 
+// completeStructs completes structs, member by member.
 func (c completion) completeStructs(t *arrow.StructType, source, table *array.Struct) (arrow.Array, error) {
 	members := make([]arrow.ArrayData, len(c.field.Children))
 	for i, child := range c.field.Children {
@@ -147,7 +151,7 @@ func (c completion) completeStructs(t *arrow.StructType, source, table *array.St
 	return array.NewStructData(array.NewData(t, source.Len(), []*memory.Buffer{valid}, members, nulls, 0)), nil
 }
 
-// visible returns a member that is null wherever its struct is.
+// visible returns a member with nulls where its struct is null.
 func visible(s *array.Struct, at int) (arrow.Array, error) {
 	if s.NullN() == 0 {
 		return s.Field(at), nil
@@ -162,7 +166,8 @@ func visible(s *array.Struct, at int) (arrow.Array, error) {
 	return take.Array(s.Field(at), positions)
 }
 
-// either returns the validity of values of which one or both are valid, and the number of nulls.
+// either returns a validity bitmap that is set where at least one of the values is valid, and the
+// number of nulls.
 func either(source, table arrow.Array) (valid *memory.Buffer, nulls int) {
 	if source.NullN() == 0 || table.NullN() == 0 {
 		return nil, 0
@@ -178,8 +183,10 @@ func either(source, table arrow.Array) (valid *memory.Buffer, nulls int) {
 	return memory.NewBufferBytes(bits), nulls
 }
 
+// completeLists completes lists item by item. The error is InvalidInput for lists of different
+// lengths.
 func (c completion) completeLists(t arrow.DataType, source, table array.ListLike) (arrow.Array, error) {
-	var sent, kept []int32 // positions of items
+	var sent, kept []int32 // positions of items in both arrays
 	offsets := make([]int64, 1, source.Len()+1)
 	for i := range source.Len() {
 		fixed := t.ID() == arrow.FIXED_SIZE_LIST
@@ -229,7 +236,7 @@ func (c completion) completeLists(t arrow.DataType, source, table array.ListLike
 	return array.MakeFromData(array.NewData(t, source.Len(), buffers, []arrow.ArrayData{items.Data()}, nulls, 0)), nil
 }
 
-// appendItems appends the positions of the n items of a list, which are null if the list is.
+// appendItems appends the positions of the n items of a list, or nulls if the list is null.
 func appendItems(positions []int32, valid bool, from, n int64) []int32 {
 	for k := range n {
 		at := take.Null

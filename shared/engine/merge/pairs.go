@@ -8,28 +8,28 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// merged is a row of the source and a row of the table that match.
+// merged is a row of the source together with a row of the table that it matches.
 type merged struct {
 	row      int32
-	replaces uint64 // address; notReplacing for a row without a match
+	replaces uint64 // address; notReplacing if the row has no match
 }
 
 const (
 	notReplacing = ^uint64(0)
-	matchedOnly  = ^uint64(0) - 1 // a row of the source that matches but replaces nothing
+	matchedOnly  = ^uint64(0) - 1 // the row has a match but replaces nothing
 )
 
-// A pairing holds which rows of a source match which rows of a table. Usually a row matches at most
-// one, so eight bytes per source row suffice.
+// A pairing records which rows of a source match which rows of a table. Usually a row has at most
+// one match, so eight bytes per source row suffice.
 type pairing struct {
 	first     []uint64        // by source row: notReplacing, matchedOnly, or an address
-	more      []merged        // further table rows that a source row matches
-	contested map[uint64]bool // table rows that several source rows match
+	more      []merged        // the second and further matches of source rows
+	contested map[uint64]bool // table rows with several matching source rows
 	held      memory.Hold     // memory of more and contested
 }
 
-// newPairing returns a pairing for a source of so many rows. Its memory stays in the share of the
-// context.
+// newPairing returns a pairing for a source with the given number of rows. Its memory is charged to
+// the context.
 func newPairing(ctx context.Context, rows int) (*pairing, error) {
 	if _, err := memory.Take(ctx, addressBytes*int64(rows)); err != nil {
 		return nil, err
@@ -66,14 +66,14 @@ func (p *pairing) add(address uint64, row int32, next []int32) {
 	}
 }
 
-// sort puts the further pairs in the order of the source, once all are added.
+// sort sorts the further pairs by source row. It is called once, after the last add.
 func (p *pairing) sort() {
 	slices.SortFunc(p.more, func(a, b merged) int {
 		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.replaces, b.replaces))
 	})
 }
 
-// moreOf returns how many further pairs the rows from from to to have.
+// moreOf returns the number of further pairs of the source rows [from, to).
 func (p *pairing) moreOf(from, to int) int {
 	byRow := func(m merged, row int32) int { return cmp.Compare(m.row, row) }
 	first, _ := slices.BinarySearchFunc(p.more, int32(from), byRow)
@@ -81,7 +81,7 @@ func (p *pairing) moreOf(from, to int) int {
 	return next - first
 }
 
-// each calls f, in order, with the pairs of the given source rows that replace something.
+// each calls f, in order, with the replacing pairs of the source rows [from, to).
 func (p *pairing) each(from, to int, f func(m merged)) {
 	at, _ := slices.BinarySearchFunc(p.more, int32(from), func(m merged, row int32) int { return cmp.Compare(m.row, row) })
 	for row := from; row < to; row++ {
@@ -96,7 +96,7 @@ func (p *pairing) each(from, to int, f func(m merged)) {
 	}
 }
 
-// drop turns a pair into one that replaces nothing.
+// drop makes a pair replace nothing. The source row still has a match, so it is not inserted.
 func (p *pairing) drop(m merged) {
 	if p.first[m.row] == m.replaces {
 		p.first[m.row] = matchedOnly
@@ -109,7 +109,7 @@ func (p *pairing) drop(m merged) {
 	p.more[at].replaces = matchedOnly
 }
 
-// dropAll turns all pairs into ones that replace nothing.
+// dropAll makes all pairs replace nothing.
 func (p *pairing) dropAll() {
 	p.more = nil
 	for i, address := range p.first {
@@ -119,7 +119,8 @@ func (p *pairing) dropAll() {
 	}
 }
 
-// ambiguous returns a source row that replaces the same table row as another one, or -1.
+// ambiguous returns a source row that replaces the same table row as another one, or -1 if there is
+// none.
 func (p *pairing) ambiguous() int {
 	if len(p.contested) == 0 {
 		return -1

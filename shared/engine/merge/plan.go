@@ -19,48 +19,49 @@ import (
 )
 
 // A Spec defines how new rows, the source, are merged into a table. A null key matches nothing. If
-// several rows of the source match the same row of the table, and that row would be updated, the
-// error is InvalidInput, because the result would depend on their order.
+// several rows of the source would update the same row of the table, the error is InvalidInput,
+// because the result would depend on their order.
 type Spec struct {
-	On        []string // columns whose equal values make a row of the source match a row of the table
-	UpdateAll bool     // a row of the source replaces the row of the table that it matches
-	InsertAll bool     // a row of the source that matches no row is added
-	BySource  bool     // a row of the table that matches no row of the source is deleted
-	// UpdateIf limits UpdateAll to the pairs for which it is true. It is an SQL expression over the
+	On        []string // key columns: rows match if all of these are equal
+	UpdateAll bool     // replace rows of the table by matching rows of the source
+	InsertAll bool     // add rows of the source without a match
+	BySource  bool     // delete rows of the table without a match
+	// UpdateIf restricts UpdateAll to the pairs that satisfy it. It is an SQL expression over the
 	// structs source and target. Empty means no condition.
 	UpdateIf string
-	// BySourceIf limits BySource to the rows of the table for which it is true.
+	// BySourceIf restricts BySource to the rows of the table that satisfy it.
 	BySourceIf string
 }
 
-// Changes reports whether the spec can change a table at all.
+// Changes reports whether the spec can change a table.
 func (s Spec) Changes() bool { return s.UpdateAll || s.InsertAll || s.BySource }
 
-// A Plan is the set of rows that a merge adds to a version and the set that it removes.
+// A Plan contains the rows that a merge adds to a version, and the rows that it removes.
 type Plan struct {
 	Dataset *dataset.Dataset
 	source  *Source
 	pairs   *pairing
-	insert  bool        // rows of the source without a match are added
-	deletes *rowset.Set // includes the replaced rows
-	blobs   bool        // the source contains blobs that are stored elsewhere
+	insert  bool        // add rows of the source without a match
+	deletes *rowset.Set // including the replaced rows
+	blobs   bool        // the source contains references to external blobs
 
 	missing []string            // columns of the table that the source lacks
-	partial map[int]*completion // columns of the source that lack members of structs, by their positions there
-	read    []string            // columns whose values in the table are kept: missing, then partial in their order
+	partial map[int]*completion // by position, columns of the source that lack members of structs
+	read    []string            // columns whose values in the table are read: missing, then those in partial by position
 
 	Updated, Inserted, Deleted int64 // rows
 }
 
-// Means are what a merge has to find rows.
+// Means are the functions and limits for finding rows.
 type Means struct {
-	MappedRows int    // keys of up to so many rows are matched in memory, if there is so much
-	Choose     Choose // finds the rows for which the condition BySourceIf is true
+	MappedRows int    // maximum number of keys to match in memory, if they fit
+	Choose     Choose // finds the rows that satisfy BySourceIf
 	Having     Having // finds rows by their keys
 }
 
 // NewPlan matches the source with a version of the table.
 func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec, means Means) (*Plan, error) {
+	// Inserted rows need all required columns; updates keep the missing ones.
 	matching := d.Schema().MatchSome
 	if spec.InsertAll {
 		matching = d.Schema().MatchMembers
@@ -79,6 +80,7 @@ func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec,
 	if p.pairs, p.deletes, err = matchRows(ctx, d, source, spec, means); err != nil {
 		return nil, scratchError(err)
 	}
+	// The rows to delete have no match in the source, and satisfy the condition.
 	if spec.BySourceIf != "" {
 		rows, held, err := means.Choose(ctx, d, spec.BySourceIf)
 		if err != nil {
@@ -114,15 +116,15 @@ func (p *Plan) compare() error {
 	return nil
 }
 
-// Choose finds the rows of a version for which a predicate is true, and the memory of that set.
+// Choose finds the rows of a version that match a predicate. It returns the memory of that set.
 type Choose func(ctx context.Context, d *dataset.Dataset, predicate string) (*rowset.Set, *memory.Hold, error)
 
-// Having finds the rows of a version that have one of some values, of which none is NULL, in a column. It
-// returns nil if a scan of all rows is cheaper.
+// Having finds the rows of a version with one of some values in a column. The values are not null.
+// It returns nil if a scan of all rows is cheaper.
 type Having func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*snapshot.Candidates, error)
 
-// matchRows pairs the rows of the version with those of the source. It uses a map of the source's
-// keys if they are few enough and memory is free, and otherwise the scratch directory.
+// matchRows pairs the rows of the version with the rows of the source. It uses a map of the source's
+// keys if they fit into memory, and otherwise the scratch directory.
 func matchRows(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec, means Means) (*pairing, *rowset.Set, error) {
 	if source.rows > means.MappedRows {
 		return matchOnDisk(ctx, d, source, spec.On, spec.BySource, means.MappedRows)
@@ -143,10 +145,11 @@ func matchRows(ctx context.Context, d *dataset.Dataset, source *Source, spec Spe
 	return keys.match(ctx, d, source.candidates(d, spec.On, means.Having), false)
 }
 
-// fewKeys is the least number of maps into which the keys of a large source are divided.
+// fewKeys is the minimum number of maps among which the keys of a large source are divided.
 const fewKeys = 8
 
-// update limits the pairs to those that replace rows of the table, and counts them.
+// update drops the pairs that replace nothing by the spec, and counts the others. The error is
+// InvalidInput if two rows of the source replace the same row.
 func (p *Plan) update(ctx context.Context, spec Spec) error {
 	if _, err := memory.Take(ctx, addressBytes*int64(min(p.source.rows, batchRows))); err != nil {
 		return err
@@ -170,7 +173,7 @@ func (p *Plan) update(ctx context.Context, spec Spec) error {
 			Code: protocol.InvalidInput, Message: ambiguous + p.source.describe(ctx, row, spec.On), Logged: ambiguous + strings.Join(spec.On, ", "),
 		}
 	}
-	// The source may be in any order. Building a set is faster with rows in the order of the table.
+	// The source may be in any order. A set is faster to build from sorted addresses.
 	replaced := make([]uint64, 0, min(p.source.rows, batchRows))
 	held, failed := memory.Hold{}, error(nil)
 	flush := func() {
@@ -191,14 +194,14 @@ func (p *Plan) update(ctx context.Context, spec Spec) error {
 }
 
 const (
-	// batchRows is how many rows are assembled at a time.
+	// batchRows is the number of rows that are assembled at a time.
 	batchRows = 1 << 16
-	// addressBytes is the memory of a row's address in a list.
+	// addressBytes is the memory of one row address in a list.
 	addressBytes = 8
 )
 
-// Replacement returns the change to commit. Inserted rows are only correct if no other row matches
-// them, so the commit conflicts with concurrently added rows.
+// Replacement returns the change to commit. If it inserts rows, the commit conflicts with
+// concurrently added rows, because one of them might match.
 func (p *Plan) Replacement(ctx context.Context) (dataset.Replacement, error) {
 	r := dataset.Replacement{Delete: p.deletes, Exclusive: p.Inserted > 0}
 	if p.Updated+p.Inserted == 0 {
@@ -236,8 +239,8 @@ func (p *Plan) Replacement(ctx context.Context) (dataset.Replacement, error) {
 	return r, nil
 }
 
-// write yields rows that replace others, or new rows, or both, in the order of the source. It
-// returns false once the consumer has stopped.
+// write yields replacing rows, new rows, or both, in the order of the source. It returns false once
+// the consumer has stopped.
 func (p *Plan) write(ctx context.Context, s *arrow.Schema, replacing, added bool, yield func(arrow.RecordBatch, error) bool) bool {
 	for source, err := range p.source.batches(ctx) {
 		var rows []merged
@@ -263,7 +266,7 @@ func (p *Plan) write(ctx context.Context, s *arrow.Schema, replacing, added bool
 	return true
 }
 
-// rowsOf returns the rows of a source batch that are written, and the memory of that list.
+// rowsOf returns the rows of a source batch to write, and the memory of that list.
 func (p *Plan) rowsOf(ctx context.Context, source sourceBatch, replacing, added bool) ([]merged, memory.Hold, error) {
 	room, err := memory.Take(ctx, mergedBytes*int64(int(source.NumRows())+p.pairs.moreOf(source.first, source.first+int(source.NumRows()))))
 	if err != nil {
@@ -285,8 +288,8 @@ func (p *Plan) rowsOf(ctx context.Context, source sourceBatch, replacing, added 
 	return rows, room, nil
 }
 
-// piece assembles the first of the given rows, as many as memory allows. It also returns the part
-// of the share that holds them.
+// piece assembles as many of the first rows as memory allows. It also returns the memory that they
+// occupy.
 func (p *Plan) piece(ctx context.Context, source sourceBatch, rows []merged, s *arrow.Schema) (arrow.RecordBatch, *memory.Share, error) {
 	for n := min(len(rows), batchRows); ; n /= 2 {
 		inPart, part, err := memory.Within(ctx)
@@ -302,9 +305,8 @@ func (p *Plan) piece(ctx context.Context, source sourceBatch, rows []merged, s *
 	}
 }
 
-// rows assembles the first of the given rows, as many as their blobs allow. The values come from a
-// batch of the source; for columns and members that the source lacks, from the replaced rows of the
-// table.
+// rows assembles as many of the first rows as their blobs allow. The values come from a batch of
+// the source; for columns and members that the source lacks, from the replaced rows of the table.
 func (p *Plan) rows(ctx context.Context, source sourceBatch, inserts []merged, s *arrow.Schema) (arrow.RecordBatch, error) {
 	var theirs []arrow.Array
 	if len(p.read) > 0 {
@@ -329,7 +331,7 @@ func (p *Plan) rows(ctx context.Context, source sourceBatch, inserts []merged, s
 		if err != nil {
 			return nil, err
 		}
-		if err := memory.FromContext(ctx).Take(ctx, 2*take.BatchBytes(taken)); err != nil { // a second copy, in order
+		if err := memory.FromContext(ctx).Take(ctx, 2*take.BatchBytes(taken)); err != nil { // a second copy, in the order of the source
 			return nil, err
 		}
 		inserts = inserts[:len(positions)]
@@ -353,8 +355,8 @@ func (p *Plan) rows(ctx context.Context, source sourceBatch, inserts []merged, s
 	return array.NewRecordBatch(s, append(columns, theirs[:len(p.missing)]...), int64(len(inserts))), nil
 }
 
-// complete returns the columns of the source with the members that they lack, which come from the
-// columns of the table that are partial.
+// complete adds the missing members to the columns of the source. kept are the columns of the table
+// for p.partial, by position.
 func (p *Plan) complete(ctx context.Context, columns, kept []arrow.Array) ([]arrow.Array, error) {
 	columns = slices.Clone(columns)
 	for i := range columns {
@@ -375,8 +377,8 @@ func (p *Plan) complete(ctx context.Context, columns, kept []arrow.Array) ([]arr
 	return columns, nil
 }
 
-// gatherRepeated is take.Batch for positions that may repeat. It first takes memory as if all
-// rows had the average width, and then corrects it to what the rows really need.
+// gatherRepeated is like take.Batch, but positions may repeat. It first takes memory as if all rows
+// had the average width, and then corrects it to the actual size.
 func gatherRepeated(ctx context.Context, batch arrow.RecordBatch, positions []int32) (arrow.RecordBatch, error) {
 	bytes, each := take.BatchBytes(batch), int64(0)
 	bytes = int64(float64(bytes) / float64(max(batch.NumRows(), 1)) * float64(len(slices.Compact(slices.Clone(positions)))))
@@ -384,6 +386,7 @@ func gatherRepeated(ctx context.Context, batch arrow.RecordBatch, positions []in
 		if positions[i] != positions[i-1] {
 			continue
 		}
+		// The first repetition of a row measures its size.
 		if i == 1 || positions[i-1] != positions[i-2] {
 			row, err := take.Batch(batch, positions[i:i+1])
 			if err != nil {

@@ -21,33 +21,33 @@ import (
 )
 
 const (
-	// sourceBatchBytes is the usual size of a batch of a source: smaller batches are joined, and
-	// larger ones are divided.
+	// sourceBatchBytes is the target size of a source batch: smaller batches are joined, and larger
+	// ones are divided.
 	sourceBatchBytes = 16 << 20
-	// sourceBatchRows is the largest number of rows in a batch, because each row takes some bytes
-	// in lists.
+	// sourceBatchRows is the maximum number of rows in a batch. It bounds the lists with an entry per
+	// row.
 	sourceBatchRows = 512 << 10
-	// maxSourceRows is the largest number of rows in a source, because row numbers are int32.
+	// maxSourceRows is the maximum number of rows in a source, because row numbers are int32.
 	maxSourceRows = 1<<31 - 1
 )
 
-// A Source holds the rows that a merge brings. A merge reads them more than once. The first
-// rows stay in memory, if memory is free, and the rest waits in a file in the scratch directory.
-// The file has no name, so the operating system removes it when the process ends.
+// A Source stores the new rows of a merge, which reads them more than once. The first rows stay in
+// memory, if it is available, and the rest is in a file in the scratch directory. The file has no
+// name, so the operating system removes it when the process ends.
 type Source struct {
 	schema  *arrow.Schema
-	match   *schema.Match // with the version for which the merge is planned
+	match   *schema.Match // to the version for which the merge is planned
 	rows    int
-	most    int64        // how many bytes may be held in memory
-	room    memory.Spare // the memory for held
+	most    int64        // maximum bytes in memory
+	room    memory.Spare // the memory of held and pending
 	held    []arrow.RecordBatch
-	file    *os.File // nil while all rows are in memory
+	file    *os.File // nil if all rows are in memory
 	writer  *ipc.Writer
 	size    int64 // size of the file
-	largest int64 // size of the largest batch in the file, in memory
+	largest int64 // size in memory of the largest batch in the file
 
-	pending []arrow.RecordBatch // batches that will be joined
-	waiting int64               // size of pending; room holds twice as much
+	pending []arrow.RecordBatch // batches to be joined
+	waiting int64               // size of pending; room has taken twice as much
 }
 
 // A sourceBatch is a batch of consecutive rows of a source.
@@ -57,7 +57,7 @@ type sourceBatch struct {
 	first int // number of the first row
 }
 
-// columns returns columns as those of the table are: structs have their members in the same order.
+// columns returns columns in the form of the table: structs have the table's order of members.
 func (b sourceBatch) columns(names []string) ([]arrow.Array, error) {
 	columns := make([]arrow.Array, len(names))
 	for i, name := range names {
@@ -70,7 +70,7 @@ func (b sourceBatch) columns(names []string) ([]arrow.Array, error) {
 }
 
 // ReadSource reads the rows of a merge: up to maxBytes bytes in all, of which up to heldBytes stay
-// in memory. The caller must close the source.
+// in memory. The error is InvalidInput for more. The caller must close the source.
 func ReadSource(ctx context.Context, rows dataset.Rows, maxBytes, heldBytes int64) (*Source, error) {
 	s := &Source{schema: rows.Schema, most: heldBytes, room: memory.NewSpare(memory.FromContext(ctx))}
 	err := s.read(rows.Batches, maxBytes)
@@ -109,8 +109,8 @@ func (s *Source) read(batches iter.Seq2[arrow.RecordBatch, error], maxBytes int6
 	return s.measure()
 }
 
-// take adds a batch, which its producer keeps valid until the next one. When memory is short, this
-// batch and all later ones go to the file at once.
+// take adds a batch, which is valid until its producer makes the next one. If memory is short, this
+// batch and all later ones are written to the file at once.
 func (s *Source) take(batch arrow.RecordBatch, bytes int64, hold bool) error {
 	if bytes >= s.batchBytes() || !s.room.Take(2*bytes) {
 		if err := s.flush(hold); err != nil {
@@ -146,6 +146,7 @@ func (s *Source) flush(hold bool) error {
 	return s.add(batch, waiting, hold)
 }
 
+// tooLarge is the error for a source beyond a limit.
 func tooLarge(how string) error {
 	return &protocol.Error{
 		Code: protocol.InvalidInput, TooLarge: true,
@@ -153,8 +154,9 @@ func tooLarge(how string) error {
 	}
 }
 
-// add keeps a batch of the given size. It stays in memory only if all batches before it do.
+// add stores a batch of the given size. It stays in memory only if all earlier batches do.
 func (s *Source) add(batch arrow.RecordBatch, bytes int64, hold bool) error {
+	// Once a batch is in the file, all later ones follow, because the order must stay.
 	hold = hold && s.writer == nil
 	if !hold && s.writer == nil {
 		var err error
@@ -165,6 +167,7 @@ func (s *Source) add(batch arrow.RecordBatch, bytes int64, hold bool) error {
 	}
 	rows := batch.NumRows()
 	each := min(rows, sourceBatchRows)
+	// A batch that is read back from the file must not be too large for memory.
 	if !hold && bytes > s.batchBytes() {
 		each = min(each, max(1, int64(float64(rows)*float64(s.batchBytes())/float64(bytes))))
 	}
@@ -188,8 +191,8 @@ func (s *Source) measure() error {
 	return err
 }
 
-// batches returns the rows in order. The share of the context holds the memory of rows that are
-// read from the file until the range ends.
+// batches returns the rows in order. The memory of rows from the file is charged to the context
+// until the range ends.
 func (s *Source) batches(ctx context.Context) iter.Seq2[sourceBatch, error] {
 	return func(yield func(sourceBatch, error) bool) {
 		first := 0
@@ -205,9 +208,9 @@ func (s *Source) batches(ctx context.Context) iter.Seq2[sourceBatch, error] {
 	}
 }
 
-// readBack yields the rows in the file, the first of which has the given number.
+// readBack yields the rows in the file. first is the number of the first one.
 func (s *Source) readBack(ctx context.Context, first int, yield func(sourceBatch, error) bool) {
-	room, err := memory.Take(ctx, 2*s.largest) // the consumer may still use the batch before
+	room, err := memory.Take(ctx, 2*s.largest) // the consumer may still use the previous batch
 	if err != nil {
 		yield(sourceBatch{}, err)
 		return
@@ -267,7 +270,8 @@ func scratchFile() (*os.File, error) {
 	return f, nil
 }
 
-// scratchError turns an error of a full scratch directory into one that the request is too large.
+// scratchError turns the error of a full scratch directory into InvalidInput: the request is too
+// large.
 func scratchError(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return &protocol.Error{

@@ -13,18 +13,19 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// maxDictionaryBytes bounds an answer with dictionary columns, which is held in memory as a whole.
-// The share of the request may bound it further.
+// maxDictionaryBytes bounds an answer with dictionary columns, because all of it is held in memory.
+// The memory limit of the request may be lower.
 const maxDictionaryBytes = 1 << 30
 
-// oneDictionary joins an answer with dictionary columns into one batch. Each page of a table
-// has its own dictionary, but the file that clients read allows only one per column. The joined
+// oneDictionary joins an answer with dictionary columns into one batch. Each page of a table has
+// its own dictionary, but the Arrow file that clients read allows only one per column. The joined
 // dictionary may need a wider index type than those of the pages; the schema of the answer is
 // changed accordingly.
 //
-// The share of the context holds the batch until the caller has ranged over it.
+// The memory of the batch is charged until the caller has ranged over it.
 type oneDictionary struct{ Answer }
 
+// Rows reads all rows if the answer has dictionary columns, and otherwise streams them.
 func (a oneDictionary) Rows(ctx context.Context) (*protocol.Rows, error) {
 	rows, err := a.Answer.Rows(ctx)
 	if err != nil {
@@ -44,8 +45,8 @@ func (a oneDictionary) Rows(ctx context.Context) (*protocol.Rows, error) {
 	return rows, nil
 }
 
-// joined reads all rows into one batch. The hold grows by the rows as they are read, and then by
-// the memory that joining them needs.
+// joined reads all rows into one batch. The hold grows with the rows as they are read, and then
+// with the memory for joining them.
 func joined(ctx context.Context, hold *memory.Hold, rows *protocol.Rows) (arrow.RecordBatch, error) {
 	var all []arrow.RecordBatch
 	var size take.Tally
@@ -68,6 +69,7 @@ func joined(ctx context.Context, hold *memory.Hold, rows *protocol.Rows) (arrow.
 	if len(all) == 1 {
 		return all[0], nil
 	}
+	// The rows exist twice while they are joined.
 	if err := hold.Resize(ctx, size.Rows()+size.Joined()); err != nil {
 		return nil, err
 	}

@@ -22,23 +22,23 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// fetchRows is how many of the found rows are fetched at a time.
+// fetchRows is the number of found rows per fetch.
 const fetchRows = 4096
 
-// foundBytes is the memory of a found row until it is fetched, with its address and a copy for
+// foundBytes is the memory of a found row until it is fetched, including its address and a copy for
 // sorting.
 const foundBytes = 56
 
-// found is a row that a search has found for one of its queries. Distance is the number in the
-// answer's scored column, which is the score in a search for words.
+// found is a row that a search has found for one of its queries. Distance is the value in the
+// answer's added column: the score, in a search for words.
 type found struct {
 	vector.Hit
 	query int32
 }
 
 // foundRows makes the answer from the rows that a search has found, best first. It applies the
-// filter, the requested order and the offset, and fetches the columns of the answer. All searches
-// end here.
+// filter, the requested order and the offset, and fetches the columns of the answer. Every search
+// ends with it.
 type foundRows struct {
 	dataset *dataset.Dataset
 	out     *output
@@ -51,7 +51,7 @@ type foundRows struct {
 	kept, order, take, project *explain.Step
 }
 
-// newFoundRows prepares the steps after a search, which adds columns to the answer.
+// newFoundRows plans the steps after a search. rated describes the columns that the search adds.
 func newFoundRows(ctx context.Context, r condition.Relation, q *Query, rated rating) (*foundRows, error) {
 	f := &foundRows{dataset: r.Dataset, offset: q.Offset, queries: 1}
 	var err error
@@ -71,7 +71,7 @@ func newFoundRows(ctx context.Context, r condition.Relation, q *Query, rated rat
 	return f, nil
 }
 
-// follow adds the plan steps that follow the search.
+// follow adds the plan steps after the search.
 func (f *foundRows) follow(q *Query, search *explain.Step) {
 	last := search
 	if f.where != nil {
@@ -91,8 +91,8 @@ func (f *foundRows) follow(q *Query, search *explain.Step) {
 
 func (f *foundRows) Plan() *explain.Step { return f.project }
 
-// of returns the answer for found rows, query by query. The first batch is fetched before it
-// returns. The share of the request holds the memory of the found rows until the answer ends.
+// of returns the answer for found rows, query by query. It returns after the first batch is
+// fetched. The memory of the found rows is charged until the answer ends.
 func (f *foundRows) of(ctx context.Context, hits []found) (*protocol.Rows, error) {
 	_, err := account.Take(ctx, foundBytes*int64(len(hits)))
 	if err != nil {
@@ -134,8 +134,8 @@ func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
 	return kept, nil
 }
 
-// sort returns the hits of each query in the requested order. Among equal rows the better hit comes
-// first.
+// sort returns the hits of each query in the requested order. Ties are broken by the search's own
+// order.
 func (f *foundRows) sort(ctx context.Context, hits []found) ([]found, error) {
 	defer f.order.Took(f.dataset.Now())
 	ctx = f.order.Reading(ctx)
@@ -146,6 +146,7 @@ func (f *foundRows) sort(ctx context.Context, hits []found) ([]found, error) {
 	defer part.Close()
 	keys, err := f.keys(inPart, hits)
 	if errors.Is(err, errLongValues) {
+		// The keys made so far are dropped. The ranks take their place.
 		part.Settle(0)
 		defer f.by.close()
 		err = f.by.rank(func(add func(context.Context, arrow.RecordBatch) error) error {
@@ -177,7 +178,8 @@ func (f *foundRows) sort(ctx context.Context, hits []found) ([]found, error) {
 	return sorted, nil
 }
 
-// keys returns the keys of hits, which end with their places. The share of the context holds their memory.
+// keys returns the sort keys of hits. Each ends with the position of its hit. The context holds
+// their memory.
 func (f *foundRows) keys(ctx context.Context, hits []found) ([][]byte, error) {
 	keys := make([][]byte, 0, len(hits))
 	for batch, err := range f.dataset.TakeEach(ctx, f.by.columns, addresses(hits), fetchRows) {
@@ -209,6 +211,7 @@ func skip(hits []found, offset int64, queries int) []found {
 	return kept
 }
 
+// addresses returns the row addresses of hits.
 func addresses(hits []found) []uint64 {
 	at := make([]uint64, len(hits))
 	for i, h := range hits {
@@ -225,6 +228,7 @@ func (f *foundRows) stream(ctx context.Context, hits []found) (*protocol.Rows, e
 		index := arrow.Field{Name: queryIndexColumn, Type: arrow.PrimitiveTypes.Int32}
 		schema = arrow.NewSchema(append([]arrow.Field{index}, schema.Fields()...), &metadata)
 	}
+	// An error of the first batch becomes an error of the request, instead of a broken stream.
 	var first arrow.RecordBatch
 	var err error
 	for first, err = range f.fetch(ctx, schema, hits) {
@@ -278,8 +282,7 @@ func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []foun
 	}
 }
 
-// withQueries puts a column in front of the others that holds the number of the query that found
-// the row.
+// withQueries adds a first column with the number of the query that found each row.
 func withQueries(batch arrow.RecordBatch, schema *arrow.Schema, hits []found) arrow.RecordBatch {
 	queries := make([]int32, len(hits))
 	for i, h := range hits {

@@ -7,19 +7,21 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// An index of lists of vectors has the vectors of all rows, each under its row. A search looks for the
-// vectors that are near each query vector, some times as many as rows are wanted. A row that has none of
-// them for a query vector counts as far as the farthest that was found.
+// An index on lists of vectors contains each vector of a row under the address of the row. For each
+// query vector, a search finds the nearest vectors, overFetch times the number of requested rows.
+// If a row has none of them, its distance to this query vector is assumed to be that of the
+// farthest vector found.
 //
 // Source: io/exec/knn.rs of crate lance, MultivectorScoringExec.
 
-// overFetch is how many times as many vectors are looked for as rows are wanted.
+// overFetch is the number of vectors to find per requested row.
 const overFetch = 10
 
-// interacted returns the rows that are nearest to all query vectors together, nearest first. near has
-// the vectors that are near each of them, nearest first, as the addresses of their rows.
+// interacted returns the rows that are nearest to all query vectors together, nearest first. near
+// contains, for each query vector, the nearest vectors in ascending distance, as the addresses of
+// their rows.
 func (x *indexedSearch) interacted(ctx context.Context, near [][]vector.Hit) ([]vector.Hit, error) {
-	const perVector = 64 // an entry of a map of rows, and one of those that a query vector has met
+	const perVector = 64 // one map entry for the row, and one for the query vectors that found it
 	all := 0
 	for _, hits := range near {
 		all += len(hits)
@@ -29,10 +31,10 @@ func (x *indexedSearch) interacted(ctx context.Context, near [][]vector.Hit) ([]
 		return nil, err
 	}
 	defer held.Release()
-	nearer := map[uint64]float32{} // than rows that no query vector has found
-	farthest := float32(0)         // how far these are
+	nearer := map[uint64]float32{} // by row, its distance relative to a row that no query vector found
+	farthest := float32(0)         // the distance of such a row
 	for _, hits := range near {
-		last := float32(1) // as far as a vector at a right angle
+		last := float32(1) // the cosine distance of orthogonal vectors
 		if len(hits) > 0 {
 			last = hits[len(hits)-1].Distance
 		}
@@ -47,7 +49,7 @@ func (x *indexedSearch) interacted(ctx context.Context, near [][]vector.Hit) ([]
 	}
 	bounds := x.bounds
 	if x.exact != nil {
-		bounds = vector.Bounds{} // those that are found are measured again
+		bounds = vector.Bounds{} // the exact distances are checked against the bounds later
 	}
 	top := vector.NewTopK(x.limit, bounds)
 	for row, d := range nearer {

@@ -17,21 +17,22 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// An indexedSearch finds the rows nearest to vectors by an index. The distances of an index may be
-// approximate. They are replaced by exact ones when the query asks for it, and always when rows
-// that the index does not cover have to be compared with those that it finds.
+// An indexedSearch finds the rows nearest to vectors by an index. The distances from an index may
+// be approximate. They are replaced by exact ones if the query requests it, and always if the
+// search also measures rows that the index does not cover, because the two kinds of distances
+// cannot be compared.
 type indexedSearch struct {
 	*vectorSearch
 	warn    func(ctx context.Context, message string, about ...slog.Attr)
 	vectors [][]float64
 	params  ivf.Params
-	limit   int  // rows that the index has to find for each query
-	refined bool // the query asks for exact distances
+	limit   int  // rows to find in the index for each query
+	refined bool // the query requests exact distances
 
 	index, filter, exact *explain.Step // plan steps; filter and exact may be nil
 }
 
-// newIndexedSearch returns how a search uses its index, or nil if it uses none.
+// newIndexedSearch plans the use of the index for a search. It returns nil if the search uses none.
 func newIndexedSearch(warn func(context.Context, string, ...slog.Attr), s *vectorSearch, q *Query) *indexedSearch {
 	if s.target.index == nil {
 		return nil
@@ -76,12 +77,12 @@ func (x *indexedSearch) describe() []*explain.Step {
 	return below
 }
 
-// hasUncovered reports whether rows have to be measured that the index does not cover.
+// hasUncovered reports whether the search must measure rows that the index does not cover.
 func (x *indexedSearch) hasUncovered() bool {
 	return x.target.only == nil && x.target.index.Unindexed > 0
 }
 
-// giveUp logs that the index cannot be read. All rows are measured then.
+// giveUp logs that the index is unreadable. The search then measures all rows.
 func (x *indexedSearch) giveUp(ctx context.Context, err error) {
 	x.warn(ctx, "an index is not used", slog.String("index", x.target.index.Name), slog.Any("error", err))
 	x.index.WithMore("index_not_used=%q", err)
@@ -94,6 +95,7 @@ func (x *indexedSearch) giveUp(ctx context.Context, err error) {
 func (x *indexedSearch) search(ctx context.Context) ([]found, error) {
 	opened := x.dataset.OpenAhead(ctx, x.out.sources)
 	answer, err := x.probe(ctx)
+	// The columns of the answer were opened while the index was searched.
 	opened()
 	if err != nil {
 		return nil, err
@@ -112,6 +114,7 @@ func (x *indexedSearch) search(ctx context.Context) ([]found, error) {
 	if err != nil || !x.hasUncovered() {
 		return hits, err
 	}
+	// Rows outside of the index are measured, and compete with the rows that it found.
 	among := x.among
 	among.only = inBoth(among.only, func(fragment uint64) bool { return !x.target.index.Covers(fragment) })
 	others, err := x.measureAll(ctx, among)
@@ -147,7 +150,7 @@ func (x *indexedSearch) probe(ctx context.Context) (*annsearch.Answer, error) {
 	return answer, nil
 }
 
-// passing returns the rows of the index among which to search.
+// passing returns the indexed rows that pass the filter.
 func (x *indexedSearch) passing(ctx context.Context) (*rowset.Set, error) {
 	opts := x.among.options([]string{snapshot.RowAddr})
 	opts.Only = inBoth(x.target.index.Covers, x.among.only)
@@ -168,10 +171,10 @@ func (x *indexedSearch) passing(ctx context.Context) (*rowset.Set, error) {
 	return rows, nil
 }
 
-// remeasured returns the k nearest of the rows that the index has found, by their exact distances.
+// remeasured returns the k nearest of the rows found in the index, by their exact distances.
 func (x *indexedSearch) remeasured(ctx context.Context, answer *annsearch.Answer) ([]found, error) {
 	began := x.dataset.Now()
-	if x.exact == nil { // the rows that the search did not look at were not planned for
+	if x.exact == nil { // the index left rows to measure that the plan did not expect
 		x.exact = explain.New(x.dataset.Now, explain.Take).With("columns=[%s]", x.target.column)
 		x.nearest.From(x.exact)
 	}
@@ -200,7 +203,8 @@ func (x *indexedSearch) remeasured(ctx context.Context, answer *annsearch.Answer
 	return flattened(best), nil
 }
 
-// candidates returns the addresses of the rows to measure for each query, and of all, ascending.
+// candidates returns the addresses of the rows to measure, for each query and for all together,
+// ascending.
 func (x *indexedSearch) candidates(answer *annsearch.Answer) (byQuery [][]uint64, all []uint64) {
 	for _, hits := range answer.Hits {
 		rows := make([]uint64, 0, len(hits))
@@ -217,7 +221,8 @@ func (x *indexedSearch) candidates(answer *annsearch.Answer) (byQuery [][]uint64
 	return byQuery, slices.Compact(all)
 }
 
-// show measures rows, and shows each query those that are among its candidates. Both ascend.
+// show measures the rows of a batch and adds each one to the results of the queries that have it as
+// a candidate. Candidates and rows ascend by address.
 func (x *indexedSearch) show(ctx context.Context, batch arrow.RecordBatch, candidates [][]uint64, tops []*vector.TopK) error {
 	return x.target.eachDistance(ctx, batch, func(query int, distances []float32, at []uint64) {
 		for i, address := range at {
@@ -229,7 +234,7 @@ func (x *indexedSearch) show(ctx context.Context, batch arrow.RecordBatch, candi
 	})
 }
 
-// merged returns the k best of two lists of found rows, each of them query by query.
+// merged returns the k best of two lists of found rows. Each list is grouped by query.
 func (x *indexedSearch) merged(a, b []found) []found {
 	tops := x.target.newTopKs(x.k, x.bounds)
 	for _, h := range slices.Concat(a, b) {
@@ -242,7 +247,7 @@ func (x *indexedSearch) merged(a, b []found) []found {
 	return flattened(best)
 }
 
-// flattened returns the hits of all queries, query by query.
+// flattened returns the hits of all queries in one list, query by query.
 func flattened(hits [][]vector.Hit) []found {
 	var all []found
 	for q, best := range hits {

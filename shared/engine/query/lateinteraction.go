@@ -6,17 +6,18 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// listBlock is roughly how many vectors of lists are measured at a time.
+// listBlock is the approximate number of vectors in lists that are measured at a time.
 const listBlock = 1 << 12
 
-// measureLists writes the distance of each row of lists of vectors. It is the sum, over the query
-// vectors, of the distance to the nearest vector of the row, which is how late interaction scores a
-// row. Null rows and empty lists have the distance NaN.
+// measureLists writes the distance of each row of lists of vectors: the sum, over the query
+// vectors, of the distance to the nearest vector of the row. Late interaction defines the distance
+// in this way. Null rows and empty lists have the distance NaN.
 func (t *target) measureLists(column *array.List, out []float32) {
 	vectors := column.ListValues().(*array.FixedSizeList).Data()
 	distances := make([][]float32, t.measure.queries())
 	for from := 0; from < len(out); {
 		to, first, last := listRun(column, from, len(out))
+		// All query vectors measure the run at once, and the buffers are reused by the next run.
 		n := last - first
 		for q := range distances {
 			if cap(distances[q]) < n {
@@ -39,8 +40,8 @@ func (t *target) measureLists(column *array.List, out []float32) {
 	}
 }
 
-// listRun returns the end of a run of whole rows that begins at from, and the vectors that the run
-// contains.
+// listRun returns the end of a run of whole rows that begins at row from, and the range of vectors
+// in the run. The run ends after listBlock vectors.
 func listRun(column *array.List, from, rows int) (to, first, last int) {
 	start, _ := column.ValueOffsets(from)
 	first, last = int(start), int(start)
@@ -51,7 +52,7 @@ func listRun(column *array.List, from, rows int) (to, first, last int) {
 	return to, first, last
 }
 
-// lateInteraction sums up the least distance of each query vector to the given vectors.
+// lateInteraction returns the sum of each query vector's least distance to the vectors [from, to).
 func lateInteraction(distances [][]float32, from, to int) float32 {
 	sum := float32(0)
 	for _, d := range distances {
@@ -66,8 +67,8 @@ func lateInteraction(distances [][]float32, from, to int) float32 {
 	return sum
 }
 
-// totalLess is less in the total order of floats, which native Lance uses: a NaN with its sign bit
-// set is less than all other values, any other NaN is greater.
+// totalLess compares floats in their total order, as native Lance does: a NaN with its sign bit
+// set is less than all other values, and any other NaN is greater.
 func totalLess(a, b float32) bool {
 	if a == a && b == b { // neither is NaN
 		return a < b

@@ -18,43 +18,44 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A tableSort answers a query that has an order but no search. Rows that are equal in this order
-// stay in the order of the table.
+// A tableSort answers a query that has an order but no search. Ties are broken by the order of the
+// table.
 //
-// For a small table, or a small part of one, it reads all columns and sorts them. Otherwise it
-// reads only the columns of the order, and fetches the others for the rows of the answer. That
-// reads little if the answer is short, and bounds the memory if it is long.
+// For a small table, or a small filtered part of one, it reads all columns and sorts them.
+// Otherwise it reads only the sort columns, and fetches the other columns for the rows of the
+// answer. This reads little if the answer is short, and bounds the memory if it is long.
 type tableSort struct {
 	dataset       *dataset.Dataset
 	keys          []Order
 	out           *output
-	by            *ordering // also lists the columns to read: those of the answer, or the row addresses
+	by            *ordering // also lists the columns to read: the answer's, or the row addresses
 	among         asked
 	offset, limit int64
 	whole         bool  // all columns are read at once
-	size          int64 // of the rows, as the manifest tells it
-	together      int   // how many rows are fetched at a time
+	size          int64 // bytes of the rows, estimated from the manifest
+	together      int   // number of rows per fetch
 
 	read, order, take, project *explain.Step
 }
 
-// wholeBytes is the size up to which rows are read whole for sorting, and farBytes the same limit where
-// storage is behind a network: there it costs more to fetch the rows than to hold them, as each batch of the
-// answer has rows from all parts of the table. littleBytes is the limit for an answer of only a few of the
-// rows.
+// wholeBytes is the maximum size of rows that are read whole for sorting. farBytes is the same for storage behind a
+// network, where fetching the rows costs more than holding them, because each batch of the answer has rows from all parts
+// of the table. littleBytes is the limit if the answer contains only a few of the rows.
 const (
 	wholeBytes  = 32 << 20
 	farBytes    = 512 << 20
 	littleBytes = 1 << 20
 )
 
-// wholeFactor is about how many times their size rows take in memory that are read, joined and sorted.
+// wholeFactor is roughly the ratio of the memory for reading, joining and sorting rows to their
+// size.
 const wholeFactor = 3
 
-// fetchBytes is how many bytes of rows a sort fetches at a time from storage behind a network. Each fetch
-// reads most parts of the columns again.
+// fetchBytes is the number of bytes of rows per fetch from storage behind a network. It is large,
+// because each fetch reads most parts of the columns again.
 const fetchBytes = 32 << 20
 
+// newSort plans a sort. A nil limit means all rows.
 func newSort(d *dataset.Dataset, q *Query, out *output, rows asked, limit *int64) (Answer, error) {
 	s := &tableSort{dataset: d, keys: q.Order, out: out, among: rows, offset: q.Offset, limit: noLimit}
 	if limit != nil {
@@ -74,11 +75,12 @@ func newSort(d *dataset.Dataset, q *Query, out *output, rows asked, limit *int64
 		most = farBytes
 		s.together = int(max(fetchRows, fetchBytes/max(1, size/max(1, d.CountRows()))))
 	}
+	// A dictionary may differ between batches, so the batches cannot be joined as they are.
 	whole := !hasDictionary(d, by.columns) && (size <= littleBytes || size <= most && saturating(s.limit, s.offset) > d.CountRows()/16)
 	return s, s.resolve(whole)
 }
 
-// resolve decides how the rows are sorted, and sets the steps of the plan.
+// resolve chooses between the two ways to sort, and sets the steps of the plan.
 func (s *tableSort) resolve(whole bool) (err error) {
 	columns := []string{snapshot.RowOffset, snapshot.RowAddr}
 	if whole {
@@ -114,6 +116,7 @@ func hasDictionary(d *dataset.Dataset, columns []string) bool {
 	})
 }
 
+// orderNames returns the sort columns and their directions, for the plan.
 func orderNames(by []Order) []string {
 	names := make([]string, len(by))
 	for i, b := range by {
@@ -138,11 +141,11 @@ func (s *tableSort) Rows(ctx context.Context) (*protocol.Rows, error) {
 	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.Counted(s.out.batches(ctx, batches))}, nil
 }
 
-// sorted reads the rows whole if they are few. The size in the files is only an estimate: where
-// memory does not hold the rows, sorted begins again with their places.
+// sorted reads the rows whole if they are few. The size in the files is only an estimate: if the
+// rows do not fit into memory, it starts again and sorts addresses.
 func (s *tableSort) sorted(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
 	if s.whole && s.size > wholeBytes {
-		// Others need memory, too: a sort of this size does not wait for it.
+		// A large sort does not wait for memory that other requests use. It sorts addresses at once.
 		room, ok := memory.Try(ctx, wholeFactor*s.size)
 		room.Release()
 		if !ok {
@@ -183,7 +186,7 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 			return nil, err
 		}
 		all = append(all, batch)
-		if _, err := memory.Take(ctx, 2*take.BatchBytes(batch)); err != nil { // and joined
+		if _, err := memory.Take(ctx, 2*take.BatchBytes(batch)); err != nil { // twice, for the joined batch
 			return nil, err
 		}
 		part, err := s.by.keys(ctx, batch, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })
@@ -215,8 +218,8 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 	}), nil
 }
 
-// sortTaken sorts the addresses of rows and fetches the rows afterwards. When dictionaries turn out to have
-// long values, it ranks these and begins again.
+// sortTaken sorts the addresses of rows and then fetches the rows. If dictionaries turn out to have
+// long values, it ranks the values and starts again.
 func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
 	keys, err := s.takenKeys(ctx)
 	if errors.Is(err, errLongValues) {
@@ -234,7 +237,7 @@ func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 	})), nil
 }
 
-// rankValues ranks the values of the dictionaries of the rows.
+// rankValues ranks the values of the sort columns' dictionaries.
 func (s *tableSort) rankValues(ctx context.Context) error {
 	defer s.read.Took(s.dataset.Now())
 	return s.by.rank(func(add func(context.Context, arrow.RecordBatch) error) error {
@@ -253,7 +256,7 @@ func (s *tableSort) rankValues(ctx context.Context) error {
 	})
 }
 
-// takenKeys sorts the keys of rows, which end with their addresses.
+// takenKeys sorts the keys of rows. Each key ends with the address of its row.
 func (s *tableSort) takenKeys(ctx context.Context) (*sortkey.Sorter, error) {
 	began := s.dataset.Now()
 	limit := saturating(s.limit, s.offset)
@@ -261,7 +264,7 @@ func (s *tableSort) takenKeys(ctx context.Context) (*sortkey.Sorter, error) {
 	parts, err := snapshot.Map(s.read.Reading(ctx), s.dataset.Snapshot, s.among.options(s.by.columns), func(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
 		s.read.Made(batch)
 		offsets, addresses := batch.Column(0).(*array.Uint64), batch.Column(1).(*array.Uint64)
-		// The share of the context holds the memory of the keys until they have been added.
+		// The context holds the memory of the keys until they have been added.
 		part, err := s.by.keys(ctx, batch, func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) })
 		if err == nil && limit < int64(len(part)) {
 			part, err = firstKeys(ctx, part, limit)
@@ -288,7 +291,7 @@ func (s *tableSort) takenKeys(ctx context.Context) (*sortkey.Sorter, error) {
 	return keys, nil
 }
 
-// firstKeys returns the first keys, and takes memory for a copy of them.
+// firstKeys copies the smallest keys, up to the limit, and takes memory for the copy.
 func firstKeys(ctx context.Context, keys [][]byte, limit int64) ([][]byte, error) {
 	first, size := sortkey.First(keys, limit)
 	_, err := memory.Take(ctx, size)
@@ -314,8 +317,8 @@ func inPieces(batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.Recor
 	}
 }
 
-// inOrder yields the rows of the answer in the order of sorted keys, batch by batch. fetch gets
-// rows by their positions, in as many batches as it likes.
+// inOrder yields the rows of the answer in the order of sorted keys. It calls fetch with the
+// positions of several rows; fetch may return them in any number of batches.
 func (s *tableSort) inOrder(keys *sortkey.Sorter, fetch func(places []uint64) iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		skip := s.offset

@@ -15,12 +15,13 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// An ordering turns rows into keys whose byte order is the order of the rows.
+// An ordering turns rows into sort keys whose byte order is the requested order.
 type ordering struct {
-	columns []string // the columns to read: first others, then those of the keys
+	columns []string // the columns to read: first others, then the sort columns
 	sort    []sortKey
 }
 
+// A sortKey describes how one sort column is encoded in the keys.
 type sortKey struct {
 	column     int // position in columns
 	of         arrow.DataType
@@ -28,10 +29,10 @@ type sortKey struct {
 	descending bool
 	nullsFirst bool           // before the key of a descending column is inverted
 	dictionary bool           // the column has dictionaries
-	ranks      *sortkey.Ranks // of their values; nil until these turn out to be long
+	ranks      *sortkey.Ranks // of the dictionary values; nil until these turn out to be long
 }
 
-// newOrdering resolves the columns of an order. They are read after the columns in others.
+// newOrdering resolves the sort columns. They are read after the columns in others.
 func newOrdering(d *dataset.Dataset, by []Order, others ...string) (*ordering, error) {
 	o := &ordering{columns: others}
 	for _, b := range by {
@@ -54,16 +55,16 @@ func newOrdering(d *dataset.Dataset, by []Order, others ...string) (*ordering, e
 	return o, nil
 }
 
-// errLongValues means that dictionaries have values whose keys would take much more memory than the column:
-// they must be ranked first.
+// errLongValues means that dictionaries have values whose keys would take much more memory than the
+// column. The values must be ranked first.
 var errLongValues = errors.New("dictionaries have long values")
 
-// longKeys is how many bytes the keys of the dictionaries of a batch may take.
+// longKeys bounds the bytes of keys from the dictionaries of a batch.
 const longKeys = 4 << 20
 
-// keys returns the keys of the rows of a batch with the ordering's columns. For each row, tail returns a
-// number that orders it among equal rows, and its position. Before it makes the keys it takes their memory
-// from the share of the context. The error may be errLongValues.
+// keys returns the sort keys of the rows of a batch with the ordering's columns. For each row, tail
+// returns a number that breaks ties, and the position of the row. keys takes the memory from the
+// context before it makes the keys. The error may be errLongValues.
 func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, tail func(i int) (order, place uint64)) (keys [][]byte, err error) {
 	n := int(batch.NumRows())
 	size := int64(n) * (tailBytes + sortkey.Overhead)
@@ -75,6 +76,7 @@ func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, tail func(
 			size += int64(rankedBytes * n)
 			continue
 		}
+		// Keys of a dictionary repeat its values for each row, so long values would multiply.
 		bytes := sortkey.Bytes(column)
 		if size += bytes; k.dictionary && bytes > longKeys {
 			return nil, errLongValues
@@ -88,6 +90,7 @@ func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, tail func(
 		for at, k := range o.sort {
 			from := len(block)
 			block = appends[at](block, batch.Column(k.column), row)
+			// Inverted bytes sort in descending order.
 			if k.descending {
 				for j := from; j < len(block); j++ {
 					block[j] = ^block[j]
@@ -100,11 +103,11 @@ func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, tail func(
 	return keys, held.Resize(ctx, made)
 }
 
-// rankedBytes is about the size of a key with a rank.
+// rankedBytes is the approximate size of a rank in a key.
 const rankedBytes = 8
 
-// rank ranks the values of the dictionaries of all batches, of which each passes those it gets to add. add
-// is safe for concurrent use.
+// rank ranks the dictionary values of all batches. each must call add with every batch; add is safe
+// for concurrent use.
 func (o *ordering) rank(each func(add func(context.Context, arrow.RecordBatch) error) error) error {
 	for at, k := range o.sort {
 		if k.dictionary {
@@ -129,7 +132,7 @@ func (o *ordering) rank(each func(add func(context.Context, arrow.RecordBatch) e
 	return err
 }
 
-// close drops what rank has made.
+// close releases the ranks.
 func (o *ordering) close() {
 	for at, k := range o.sort {
 		if k.ranks != nil {
@@ -139,20 +142,20 @@ func (o *ordering) close() {
 	}
 }
 
-// tailBytes is the size of what appendTail appends.
+// tailBytes is the number of bytes that appendTail appends.
 const tailBytes = 16
 
-// appendTail appends to the key of a row 8 bytes that order it among equal rows, and 8 bytes with
-// its position, by which the row is fetched.
+// appendTail appends to a row's key 8 bytes that break ties, and 8 bytes with the position by which
+// the row is fetched.
 func appendTail(key []byte, order, at uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(key, order), at)
 }
 
-// keyAt returns the position in a key.
+// keyAt returns the position that a key ends with.
 func keyAt(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-8:]) }
 
-// noLimit is the limit of an order of all rows.
+// noLimit is the limit of a query for all rows.
 const noLimit = sortkey.NoLimit
 
-// sortBytes is how many bytes of keys a sort holds in memory.
+// sortBytes bounds the bytes of keys that a sort holds in memory.
 const sortBytes = 64 << 20

@@ -1,5 +1,5 @@
-// Package query answers queries of a version of a table: scans, searches for the rows nearest to
-// vectors, searches for texts, each with a filter, an order and the columns of the answer.
+// Package query answers queries on a version of a table: scans, searches for the rows nearest to
+// vectors, and searches for words, each with a filter, an order and the columns of the answer.
 //
 // A query first reads the columns that its filter and its search need, then chooses rows, and then
 // fetches the other columns of these rows only.
@@ -16,10 +16,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// An Answer is a query that was resolved against a version of a table.
+// An Answer is a query that was planned on a version of a table.
 type Answer interface {
-	// Rows starts the answer. When it returns, the first rows are there, or it is known that there
-	// are none.
+	// Rows starts the answer. It returns when the first rows are available, or when there are none.
 	Rows(ctx context.Context) (*protocol.Rows, error)
 	// Plan returns the steps of the answer, with their measurements if the answer was ranged over.
 	Plan() *explain.Step
@@ -27,11 +26,11 @@ type Answer interface {
 
 // A Planner resolves queries. It is safe for concurrent use.
 type Planner struct {
-	TopK   int              // rows of a search or sort that are held in memory
-	Policy prefilter.Policy // of the indices that filters use
+	TopK   int              // rows of a search or sort in memory
+	Policy prefilter.Policy // for the use of indices by filters
 }
 
-// Plan resolves a query of a relation. It reads no rows.
+// Plan plans a query on a relation. It reads no rows.
 func (p *Planner) Plan(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
 	damaged, err := r.DamagedIndices()
 	if err != nil {
@@ -52,6 +51,7 @@ func (p *Planner) Plan(ctx context.Context, r condition.Relation, q *Query) (Ans
 	return oneDictionary{answer}, nil
 }
 
+// plan plans a query on the table itself, after names of a view have been replaced.
 func (p *Planner) plan(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
 	switch {
 	case q.Text != nil:

@@ -20,35 +20,35 @@ import (
 	"tiltyard/shared/sql/plan"
 )
 
-// These are the names of columns that a search adds to its answer.
+// These are the names of the columns that a search adds to its answer.
 const (
 	distanceColumn   = "_distance"   // float32
 	scoreColumn      = "_score"      // float32, in a search for words
-	elementColumn    = "_doc_index"  // list of uint32, where in its list a found element is
+	elementColumn    = "_doc_index"  // list of uint32, the position of a found element in its list
 	queryIndexColumn = "query_index" // int32, the number of the query vector
 )
 
-// An output describes the columns of an answer and where their values come from.
+// An output describes the columns of an answer and the source of their values.
 type output struct {
 	schema  *arrow.Schema
 	columns []outputColumn
-	sources []string // columns of the table, and row columns, that must be read
-	rated   rating   // columns that a search adds
+	sources []string // table columns and row columns to read
+	rated   rating   // the columns that a search adds
 	rates   bool     // an expression refers to an added column
 }
 
-// An outputColumn is a column that is read, a computed one, or one that a search adds. A column that
-// is read is returned unchanged, except that JSON becomes text.
+// An outputColumn is a column that is read, computed, or added by a search. A column that is read
+// is returned unchanged, except that JSON becomes text.
 type outputColumn struct {
 	source int         // position in sources, or -1
-	stored arrow.Field // the field as it is read
+	stored arrow.Field // the field in the table
 	bound  *plan.Bound // nil unless the column is computed
-	added  int         // position among the columns that a search adds, from 1 on; else 0
+	added  int         // 1 + its position among the columns that a search adds, or 0
 }
 
-// planOutput resolves the columns that a query asks for. A search adds columns: each at the
-// requested position, or else after the other columns. If row ids are requested beside the columns,
-// they come last, even if they are also one of the columns.
+// planOutput resolves the columns that a query requests. A search adds columns, each at the
+// requested position or else after the other columns. If WithRowID is set, the row ids come last,
+// even if they are also a requested column.
 func planOutput(ctx context.Context, q *Query, r condition.Relation, rated rating) (*output, error) {
 	out := &output{sources: []string{}, rated: rated}
 	var fields []arrow.Field
@@ -58,6 +58,7 @@ func planOutput(ctx context.Context, q *Query, r condition.Relation, rated ratin
 		out.columns = append(out.columns, c)
 	}
 	wanted := q.Columns
+	// "*" means all columns, unless a column has this name.
 	if len(wanted) == 0 || len(wanted) == 1 && (wanted[0] == Column{Name: "*"}) && !r.Columns().HasField("*") {
 		wanted = nil
 		for _, f := range r.Columns().Fields() {
@@ -65,6 +66,7 @@ func planOutput(ctx context.Context, q *Query, r condition.Relation, rated ratin
 		}
 	}
 	for _, w := range wanted {
+		// The row id is added as the last column below.
 		if w.Name == snapshot.RowID && w.Expression == "" && q.WithRowID {
 			continue
 		}
@@ -77,6 +79,7 @@ func planOutput(ctx context.Context, q *Query, r condition.Relation, rated ratin
 		}
 		add(w.Name, c, f)
 	}
+	// Columns of the search that the query does not place come after the others.
 	for i, f := range rated.fields() {
 		if !slices.ContainsFunc(fields, func(has arrow.Field) bool { return has.Name == f.Name }) {
 			add(f.Name, outputColumn{source: -1, added: 1 + i}, f)
@@ -99,7 +102,7 @@ func planOutput(ctx context.Context, q *Query, r condition.Relation, rated ratin
 func (o *output) column(ctx context.Context, w Column, r condition.Relation) (outputColumn, arrow.Field, error) {
 	sql, added := w.Expression, o.rated.index(w.Name)
 	switch {
-	case sql != "" && r.Columns().HasField(sql): // also a column whose name is no expression, such as a-b
+	case sql != "" && r.Columns().HasField(sql): // including a column whose name is not a valid expression, such as a-b
 		return o.named(sql, r)
 	case sql == "" && added >= 0:
 		return outputColumn{source: -1, added: 1 + added}, o.rated.fields()[added], nil
@@ -148,7 +151,7 @@ func (o *output) stored(name string, d *dataset.Dataset) (outputColumn, arrow.Fi
 	return outputColumn{source: o.source(name), stored: field}, schema.TextField(field), err
 }
 
-// computed adds the columns that an expression reads.
+// computed resolves an expression, and adds the columns that it reads to the sources.
 func (o *output) computed(bound *plan.Bound) (outputColumn, arrow.Field, error) {
 	for _, name := range bound.Columns() {
 		if o.rated.index(name) >= 0 {
@@ -186,8 +189,8 @@ func (o *output) batches(ctx context.Context, sources iter.Seq2[arrow.RecordBatc
 	}
 }
 
-// pieces computes the answer's columns for a batch of the sources: for all rows at once, or for
-// fewer at a time when memory is too short. added are the columns of a search.
+// pieces computes the answer's columns for a batch of the sources. If memory is short, it divides
+// the rows into smaller batches. added are the columns of a search.
 func (o *output) pieces(ctx context.Context, read arrow.RecordBatch, added []arrow.Array) iter.Seq2[arrow.RecordBatch, error] {
 	return rowchunks.Of(ctx, read, func(ctx context.Context, rows arrow.RecordBatch, from int64) (arrow.RecordBatch, error) {
 		of := make([]arrow.Array, len(added))

@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A tableScan answers a query that has neither a search nor an order: the rows that pass the
-// filter, in the order of the table.
+// A tableScan answers a query that has neither a search nor an order: it returns the rows that
+// match the filter, in the order of the table.
 type tableScan struct {
 	dataset       *dataset.Dataset
 	out           *output
@@ -22,7 +22,7 @@ type tableScan struct {
 	read, project *explain.Step
 }
 
-// newScan resolves a query without a search.
+// newScan plans a query without a search.
 func (p *Planner) newScan(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
 	d := r.Dataset
 	out, err := planOutput(ctx, q, r, rating{})
@@ -34,6 +34,7 @@ func (p *Planner) newScan(ctx context.Context, r condition.Relation, q *Query) (
 		return nil, err
 	}
 	limit := q.Limit
+	// The limit of a view applies before the limit of the query.
 	if left, bounded := leftOfView(r, q); bounded && (limit == nil || *limit > left) {
 		limit = &left
 	}
@@ -56,7 +57,7 @@ func (p *Planner) newScan(ctx context.Context, r condition.Relation, q *Query) (
 	return s, nil
 }
 
-// noRows answers a query for no rows.
+// noRows answers a query that cannot have rows.
 type noRows struct {
 	schema  *arrow.Schema
 	project *explain.Step
@@ -71,13 +72,14 @@ func (n *noRows) Rows(context.Context) (*protocol.Rows, error) {
 
 // asked is the set of rows that a query reads or searches.
 type asked struct {
-	text    string // of the filter, for the plan
+	text    string // the filter's text, for the plan
 	filter  condition.Filter
 	only    func(fragment uint64) bool // nil: all fragments
 	indices []string                   // names of the indices that determine only
 }
 
-// newAsked resolves a filter of a relation. fast means only rows that the indices of the filter cover.
+// newAsked resolves a filter. If fast is set, only rows that the indices of the filter cover are
+// included.
 func (p *Planner) newAsked(ctx context.Context, r condition.Relation, filter string, fast bool) (a asked, err error) {
 	if a.filter, err = condition.New(ctx, "filter", filter, r, p.Policy); err != nil {
 		return a, err
@@ -100,14 +102,14 @@ func inBoth(a, b func(fragment uint64) bool) func(fragment uint64) bool {
 	return func(fragment uint64) bool { return a(fragment) && b(fragment) }
 }
 
-// options returns the options of a scan of some columns of the rows.
+// options returns scan options for some columns of the rows.
 func (a asked) options(columns []string) snapshot.ScanOptions {
 	opts := a.filter.Options(columns)
 	opts.Only = a.only
 	return opts
 }
 
-// step returns the plan step of such a scan.
+// step returns the plan step of the scan with these options.
 func (a asked) step(d *dataset.Dataset, columns []string) *explain.Step {
 	s := scanStep(d, a.text, a.options(columns))
 	if a.only != nil {

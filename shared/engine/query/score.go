@@ -14,14 +14,14 @@ import (
 	"tiltyard/shared/sql/plan"
 )
 
-// A rating describes the columns that a search adds to its answer. The zero value is that of a scan, which
-// adds none.
+// A rating describes the columns that a search adds to its answer. The zero value is for a scan,
+// which adds none.
 type rating struct {
 	scored   string // the column with the distance or score
-	elements bool   // documents are elements of lists, and a column has their places
+	elements bool   // documents are list elements, and a column has their positions
 }
 
-// fields are the added columns.
+// fields returns the added columns.
 func (r rating) fields() []arrow.Field {
 	switch {
 	case r.scored == "":
@@ -45,14 +45,14 @@ func (r rating) index(name string) int {
 	return slices.IndexFunc(r.fields(), func(f arrow.Field) bool { return f.Name == name })
 }
 
-// with adds the columns to a batch.
+// with adds the columns of the search to a batch.
 func (r rating) with(read arrow.RecordBatch, added []arrow.Array) arrow.RecordBatch {
 	schema := arrow.NewSchema(append(slices.Clone(read.Schema().Fields()), r.fields()...), nil)
 	return array.NewRecordBatch(schema, append(slices.Clone(read.Columns()), added...), read.NumRows())
 }
 
-// where makes a filter for found rows. It may also refer to the added columns, which are not read from the
-// table.
+// where compiles a filter on found rows. It may also refer to the added columns, which are not read
+// from the table.
 func (r rating) where(ctx context.Context, what, sql string, of condition.Relation) (*snapshot.Where, error) {
 	bound, err := of.Bind(ctx, what, sql, plan.BindFilter, r.fields()...)
 	if err != nil {
@@ -70,8 +70,8 @@ func scoreField(name string) arrow.Field {
 	return arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Float32, Nullable: true}
 }
 
-// elementField is the column of the places of elements in their lists, from 0 on. A place is a list because
-// lists may be nested.
+// elementField is the column with the position of an element in its list, from 0. A position is a
+// list because lists may be nested.
 var elementField = arrow.Field{Name: elementColumn, Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Uint32)}
 
 // scores returns the distances or scores of found rows.
@@ -83,7 +83,7 @@ func scores(hits []found) arrow.Array {
 	return plain(arrow.PrimitiveTypes.Float32, arrow.Float32Traits.CastToBytes(values), len(hits))
 }
 
-// elements returns the places of found elements.
+// elements returns the positions of found elements, each as a list of one number.
 func elements(hits []found) arrow.Array {
 	values, offsets := make([]uint32, len(hits)), make([]int32, len(hits)+1)
 	for i, h := range hits {

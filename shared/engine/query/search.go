@@ -11,13 +11,13 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A vectorSearch answers a query for the rows nearest to one or several vectors: by an index, or by
-// measuring every row.
+// A vectorSearch finds the rows nearest to one or several vectors: by an index, or by measuring
+// every row.
 type vectorSearch struct {
 	*foundRows
 	target *target
-	among  asked // the rows among which it searches
-	k      int   // rows per query, including those that are skipped
+	among  asked // the rows to search
+	k      int   // rows per query, including skipped ones
 	bounds vector.Bounds
 
 	indexed *indexedSearch // nil: all rows are measured
@@ -25,7 +25,7 @@ type vectorSearch struct {
 	read, nearest *explain.Step
 }
 
-// newSearch resolves a query for the nearest rows.
+// newSearch plans a search for vectors.
 func (p *Planner) newSearch(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
 	d := r.Dataset
 	s := &vectorSearch{bounds: bounds(q.Nearest)}
@@ -48,8 +48,8 @@ func (p *Planner) newSearch(ctx context.Context, r condition.Relation, q *Query)
 	return s, nil
 }
 
-// before returns the rows that a search reads: those that pass the filter if the filter comes
-// first, else all rows of the relation.
+// before returns the rows that a search considers: the rows that match the filter if the query is
+// prefiltered, or else all rows of the relation.
 func (p *Planner) before(ctx context.Context, q *Query, r condition.Relation) (asked, error) {
 	if !q.Prefilter {
 		return p.newAsked(ctx, r, "", false)
@@ -96,7 +96,7 @@ func (s *vectorSearch) find(ctx context.Context) ([]found, error) {
 	return hits, err
 }
 
-// search searches by the index or, without one that can be read, measures all rows.
+// search uses the index if there is a readable one, and otherwise measures all rows.
 func (s *vectorSearch) search(ctx context.Context) ([]found, error) {
 	if s.indexed != nil {
 		hits, err := s.indexed.search(ctx)
@@ -108,18 +108,20 @@ func (s *vectorSearch) search(ctx context.Context) ([]found, error) {
 	return s.measureAll(ctx, s.among)
 }
 
-// measureAll measures rows one by one.
+// measureAll measures rows without an index.
 func (s *vectorSearch) measureAll(ctx context.Context, among asked) ([]found, error) {
 	began := s.dataset.Now()
 	defer s.read.Took(began)
 	return s.target.nearest(s.read.Reading(ctx), s.dataset, among, s.read, s.k, s.bounds)
 }
 
-// topKsPerRequest is how many searches of the largest size one request may hold together.
+// topKsPerRequest bounds the rows that all queries of one request find together, as a multiple of
+// TopK.
 const topKsPerRequest = 4
 
-// searchK returns how many rows to look for: the returned ones and those that are skipped before
-// them. For a small table it may be all rows.
+// searchK returns the number of rows to find, including those that the offset skips. It is at most
+// the number of rows in the table. The error is InvalidInput if a request would need too much
+// memory.
 func (p *Planner) searchK(d *dataset.Dataset, q *Query, queries int) (int, error) {
 	if q.Limit != nil && *q.Limit == 0 {
 		return 0, protocol.Errorf(protocol.InvalidInput, "k must be positive in a vector search")
@@ -136,6 +138,7 @@ func (p *Planner) searchK(d *dataset.Dataset, q *Query, queries int) (int, error
 	return int(k), nil
 }
 
+// bounds converts the bounds of the distance to float32.
 func bounds(n *Nearest) vector.Bounds {
 	narrow := func(f *float64) *float32 {
 		if f == nil {

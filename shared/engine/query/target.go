@@ -16,22 +16,23 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A target is a vector column and the query vectors to search it for.
+// A target is a vector column together with the query vectors.
 type target struct {
 	column  string // or the path of a member of structs
 	measure measurer
 	metric  vector.Metric
-	// lists means that a row holds a list of vectors, and that all query vectors form one query.
-	// The distance of a row is the sum, over the query vectors, of the distance to the nearest
-	// vector of the row.
+	// lists means that a row has a list of vectors, and that all query vectors form one query. The
+	// distance of a row is the sum, over the query vectors, of the distance to the nearest vector of
+	// the row.
 	lists bool
 	batch bool // each query vector is a query of its own, with its number in the answer
 
 	only  func(fragment uint64) bool // the fragments to search; nil: all
-	index *snapshot.Index            // that answers the search; nil: all rows are measured
-	use   string                     // of the index, for the plan
+	index *snapshot.Index            // answers the search; nil: all rows are measured
+	use   string                     // use of the index, for the plan
 }
 
+// queries returns the number of queries, for each of which the search returns k rows.
 func (t *target) queries() int {
 	if t.lists {
 		return 1
@@ -39,7 +40,7 @@ func (t *target) queries() int {
 	return t.measure.queries()
 }
 
-// A measurer writes the distances of vectors to each query vector.
+// A measurer computes distances between vectors and each query vector.
 type measurer interface {
 	queries() int
 	measure(items arrow.ArrayData, from, rows int, out [][]float32)
@@ -77,10 +78,10 @@ func newTarget(d *dataset.Dataset, q *Query) (*target, error) {
 	return t, nil
 }
 
-// useIndex finds the index that answers the search. Its metric is the default when the query names
-// none; a search by another metric measures all rows. A fast search covers only the rows in the index,
-// and no rows if there is no index with the metric; that also holds if the query bypasses
-// the index.
+// useIndex finds the index that answers the search. If the query names no metric, it uses the
+// metric of the index; if the metrics differ, the search measures all rows. A fast search covers
+// only the rows in the index, and no rows if there is no index with the metric, even if the query
+// bypasses the index.
 func (t *target) useIndex(d *dataset.Dataset, q *Query) (asked *vector.Metric, err error) {
 	asked, t.use = q.Nearest.Metric, "index=none"
 	index, err := vectorIndex(d, t.column)
@@ -88,7 +89,7 @@ func (t *target) useIndex(d *dataset.Dataset, q *Query) (asked *vector.Metric, e
 		return asked, err
 	}
 	if index != nil && (q.FastSearch || !q.Nearest.BypassIndex) {
-		var metric *vector.Metric // nil: newer writers have other metrics
+		var metric *vector.Metric // nil for metrics of newer writers
 		if known, err := vector.ParseMetric(index.Kind.Metric); err == nil {
 			metric = &known
 		}
@@ -131,6 +132,7 @@ func newMeasurer(item arrow.DataType, metric vector.Metric, vectors [][]float64)
 	return nil, fmt.Errorf("a column with vectors of %s cannot be searched", item)
 }
 
+// float32s rounds the elements of a query vector for a column of float32.
 func float32s(v []float64) ([]float32, error) {
 	out := make([]float32, len(v))
 	for i, x := range v {
@@ -139,6 +141,7 @@ func float32s(v []float64) ([]float32, error) {
 	return out, nil
 }
 
+// bytesOf converts a query vector for a column of bytes. The error names an element that is no byte.
 func bytesOf(v []float64) ([]uint8, error) {
 	out := make([]uint8, len(v))
 	for i, x := range v {
@@ -164,11 +167,13 @@ func metricOf(item arrow.DataType, asked *vector.Metric) (vector.Metric, error) 
 	return *asked, nil
 }
 
-// measuring measures vectors of one element type.
+// measuring implements measurer for one element type.
 type measuring[T vector.Element] struct {
 	prepared []*vector.Query[T]
 }
 
+// prepare converts the query vectors to the element type of the column, and prepares them for the
+// metric.
 func prepare[T vector.Element](metric vector.Metric, vectors [][]float64, convert func([]float64) ([]T, error)) (measurer, error) {
 	m := &measuring[T]{}
 	for _, v := range vectors {
@@ -193,8 +198,8 @@ func (m *measuring[T]) measure(items arrow.ArrayData, from, rows int, out [][]fl
 	vector.DistancesMany(m.prepared, values[from*dim:(from+rows)*dim], out)
 }
 
-// nearest returns the k nearest of the given rows for each query, nearest first, query by query.
-// The ids of the hits are row addresses. The rows that it reads are counted for the plan step read.
+// nearest measures rows and returns the k nearest for each query, nearest first, query by query.
+// The ids of the hits are row addresses. It counts the rows for the plan step read.
 func (t *target) nearest(ctx context.Context, d *dataset.Dataset, among asked, read *explain.Step, k int, limit vector.Bounds) ([]found, error) {
 	opts := among.options([]string{t.column, snapshot.RowAddr})
 	opts.Only = inBoth(t.only, among.only)
@@ -240,12 +245,12 @@ func (t *target) newTopKs(k int, limit vector.Bounds) []*vector.TopK {
 // hitBytes is the memory of a hit in a TopK, whose capacity may be twice its length.
 const hitBytes = 32
 
-// measureRows is how many rows are measured at a time. It bounds the memory of their distances to
+// measureRows is the number of rows measured at a time. It bounds the memory of their distances to
 // all query vectors.
 const measureRows = 1 << 12
 
 // nearestOf measures the rows of one batch, which has a column of vectors and one of addresses. The
-// share of the context holds the memory of the result.
+// context holds the memory of the result.
 func (t *target) nearestOf(ctx context.Context, batch arrow.RecordBatch, k int, limit vector.Bounds) ([]*vector.TopK, error) {
 	tops := t.newTopKs(k, limit)
 	rows := int(batch.NumRows())
@@ -260,12 +265,13 @@ func (t *target) nearestOf(ctx context.Context, batch arrow.RecordBatch, k int, 
 	})
 }
 
-// eachDistance measures the rows of one batch, some at a time: for each query it calls show with their
-// distances and addresses.
+// eachDistance measures the rows of a batch in blocks. For each block and query it calls show with
+// the distances and addresses of the rows.
 func (t *target) eachDistance(ctx context.Context, batch arrow.RecordBatch, show func(query int, distances []float32, at []uint64)) error {
 	rows := int(batch.NumRows())
 	column := batch.Column(0)
 	at := batch.Column(1).(*array.Uint64).Uint64Values()
+	// A run of lists may exceed a block by the longest list.
 	vectors := measureRows
 	if t.lists {
 		vectors += listBlock + longest(column.(*array.List))

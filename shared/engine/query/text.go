@@ -19,25 +19,25 @@ import (
 	"tiltyard/shared/protocol/queryapi"
 )
 
-// A textSearch answers a query for the rows that contain words, best first. If all searched columns
-// have text indices, it reads their posting lists, and the texts of the fragments that these do not
-// cover. Otherwise it reads all texts; it still uses the tokenizer of an index, and scores the rows
-// that the index covers as the index would.
+// A textSearch finds the rows that contain words, best first. If all searched columns have text
+// indices, it reads posting lists, and reads texts only in fragments without an index. Otherwise it
+// reads all texts; it still uses the tokenizer of an index, and scores the rows that the index
+// covers as the index would.
 type textSearch struct {
 	*foundRows
 	warn     func(ctx context.Context, message string, about ...slog.Attr)
 	query    fulltext.Query
-	elements bool     // documents are elements of lists
-	indices  []string // whose posting lists it reads; nil: it reads all texts
-	among    asked    // the rows among which it searches
-	fast     bool     // finds only rows that an index covers
-	k        int64    // includes the rows that are skipped
-	limit    int      // the most rows that it may find
+	elements bool     // documents are list elements
+	indices  []string // names of the indices whose posting lists it reads; nil: it reads all texts
+	among    asked    // the rows to search
+	fast     bool     // find only rows that an index covers
+	k        int64    // rows to find, including skipped ones
+	limit    int      // maximum number of rows to find
 
 	read, score *explain.Step
 }
 
-// newTextSearch resolves a query for words.
+// newTextSearch plans a search for words.
 func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
 	d := r.Dataset
 	s := &textSearch{warn: p.Policy.Warn, fast: q.FastSearch, k: q.most(), limit: p.TopK}
@@ -71,13 +71,13 @@ func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, q *Qu
 		}
 	}
 	if len(s.indices) < len(columns) {
-		s.among.filter.Narrowing = nil // all texts are read for their counts
+		s.among.filter.Narrowing = nil // all texts must be read to count their words
 	}
 	s.describe(q, columns, reads)
 	return s, nil
 }
 
-// describe makes the plan steps of the search of columns, which scans read by names of their own.
+// describe makes the plan steps of the search. reads are the names of the columns in scans.
 func (s *textSearch) describe(q *Query, columns, reads []string) {
 	s.read = s.among.step(s.dataset, reads)
 	s.score = explain.New(s.dataset.Now, explain.MatchText, s.read).With("columns=%s", explain.List(columns))
@@ -93,7 +93,7 @@ func (s *textSearch) describe(q *Query, columns, reads []string) {
 	s.follow(q, s.score)
 }
 
-// textOperators returns the names that native Lance has for a query for words and for its parts.
+// textOperators returns the names of native Lance's operators for a text query and its parts.
 func textOperators(q *queryapi.FullTextQuery) []string {
 	switch {
 	case q.Node != nil:
@@ -131,7 +131,7 @@ func partOperators(parts ...*queryapi.TextQuery) (names []string) {
 	return names
 }
 
-// rows implements answer. The search is complete when rows returns.
+// Rows finds the rows, and returns their stream.
 func (s *textSearch) Rows(ctx context.Context) (*protocol.Rows, error) {
 	hits, err := s.find(s.read.Reading(ctx))
 	if err != nil {
@@ -155,8 +155,8 @@ func (s *textSearch) find(ctx context.Context) ([]found, error) {
 	return hits, err
 }
 
-// findIndexed returns the best rows, by posting lists if there are some. It holds memory of its own,
-// so that all of it is there for a search without them.
+// findIndexed returns the best rows, by posting lists if the columns have them. Its memory is
+// released when it returns, so that a search without the lists can use it.
 func (s *textSearch) findIndexed(ctx context.Context) ([]found, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *textSearch) findIndexed(ctx context.Context) ([]found, error) {
 	return s.findBy(ctx, s.indices != nil)
 }
 
-// findBy returns the best rows. indexed says that it reads posting lists.
+// findBy returns the best rows. indexed chooses posting lists.
 func (s *textSearch) findBy(ctx context.Context, indexed bool) ([]found, error) {
 	scan, err := newTextScan(ctx, s.dataset, s.query, s.elements, indexed)
 	if err != nil {
@@ -195,8 +195,9 @@ func textError(err error) error {
 	return err
 }
 
-// best returns the k best documents with their scores, best first; those with equal scores are in the
-// order of the table. If k is larger than limit and more than limit match, the error says so.
+// best returns the k best documents with their scores, best first; documents with equal scores are
+// in the order of the table. The error is InvalidInput if k is larger than limit and more than
+// limit documents match.
 func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error) {
 	if s.fast && s.coverage == nil {
 		return nil, nil
@@ -240,8 +241,7 @@ func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error
 	return list, nil
 }
 
-// scoreAll adds the scores of all rows to top: of those whose words were counted, and of those in
-// posting lists.
+// scoreAll adds the scores of all rows to top: of counted texts, and of rows in posting lists.
 func (s *textScan) scoreAll(ctx context.Context, counted *counts, top *vector.TopK) error {
 	scorer := s.search.Scorer(counted.total)
 	if counted.overflow {
@@ -258,8 +258,8 @@ func (s *textScan) scoreAll(ctx context.Context, counted *counts, top *vector.To
 	return s.lists.score(ctx, s.among, scorer, top)
 }
 
-// addScores adds the rows of a tally to top. Their distance is the negative score, so that the
-// nearest are the best.
+// addScores adds the rows of a tally to top. Their distance is the negative score, because top
+// keeps the least distances.
 func addScores(top *vector.TopK, scorer *fulltext.Scorer, rows *fulltext.Tally) {
 	for i, address := range rows.Addresses {
 		if score, ok := scorer.Score(rows.Row(i)); ok {

@@ -13,11 +13,11 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// textIndexes are the text indices of a version by column ([snapshot.Index.Named]): those in which rows are documents, and those
-// in which elements of lists are.
+// textIndexes are the text indices of a version by column ([snapshot.Index.Named]). In one map each row is a document, in
+// the other each list element.
 type textIndexes struct{ rows, elements map[string]*snapshot.Index }
 
-// of returns the indices with one kind of documents.
+// of returns the indices whose documents are list elements, or else rows.
 func (x textIndexes) of(elements bool) map[string]*snapshot.Index {
 	if elements {
 		return x.elements
@@ -25,6 +25,7 @@ func (x textIndexes) of(elements bool) map[string]*snapshot.Index {
 	return x.rows
 }
 
+// textIndices returns the text indices of a version. If a column has several, the first counts.
 func textIndices(d *dataset.Dataset) (textIndexes, error) {
 	found := textIndexes{map[string]*snapshot.Index{}, map[string]*snapshot.Index{}}
 	all, err := d.Indices()
@@ -47,11 +48,12 @@ func textIndices(d *dataset.Dataset) (textIndexes, error) {
 	return found, nil
 }
 
+// coversAny reports whether an index covers any fragment of a version.
 func coversAny(d *dataset.Dataset, x *snapshot.Index) bool {
 	return x != nil && slices.ContainsFunc(d.Manifest().Fragments, func(f *pb.Fragment) bool { return x.Covers(f.ID) })
 }
 
-// textField returns how a column is searched.
+// textField returns the tokenizer of a column, and whether an index covers rows of it.
 func textField(ctx context.Context, d *dataset.Dataset, column string, indices map[string]*snapshot.Index) (fulltext.Field, error) {
 	text, err := document.Of(d, column)
 	if err != nil {
@@ -65,9 +67,9 @@ func textField(ctx context.Context, d *dataset.Dataset, column string, indices m
 	return fulltext.Field{Analyzer: analyzer, Indexed: coversAny(d, x)}, err
 }
 
-// textAnalyzer returns how an index divides texts into words, by the parameters in its metadata file. If the
-// file is not there or is damaged, or has parameters that are not known, those in the entry of the manifest
-// count: a search without the index needs them too.
+// textAnalyzer returns the tokenizer of an index, by the parameters in its metadata file. If the file is missing or
+// damaged, or has unknown parameters, it uses the parameters in the manifest: a search without the index needs a tokenizer
+// too.
 func textAnalyzer(ctx context.Context, d *dataset.Dataset, x *snapshot.Index, isJSON bool) (*fulltext.Analyzer, error) {
 	entry, err := fulltext.ParseParams([]byte(x.Kind.Details))
 	if err != nil {
@@ -78,7 +80,7 @@ func textAnalyzer(ctx context.Context, d *dataset.Dataset, x *snapshot.Index, is
 		return nil, err
 	}
 	if params, err := fulltext.ParseParams([]byte(metadata["params"])); err == nil {
-		params.DocumentGranularity = entry.DocumentGranularity // only the entry has it
+		params.DocumentGranularity = entry.DocumentGranularity // the file lacks it
 		if analyzer, err := newAnalyzer(params, isJSON); err == nil {
 			return analyzer, nil
 		}
@@ -86,7 +88,8 @@ func textAnalyzer(ctx context.Context, d *dataset.Dataset, x *snapshot.Index, is
 	return newAnalyzer(entry, isJSON)
 }
 
-// newAnalyzer returns how a column is divided into words; documents of JSON have a tokenizer of their own.
+// newAnalyzer returns the tokenizer with the given parameters. Columns of JSON have a different
+// default.
 func newAnalyzer(params fulltext.Params, isJSON bool) (*fulltext.Analyzer, error) {
 	if params.LanceTokenizer == "" && isJSON {
 		params.LanceTokenizer = "json"

@@ -18,31 +18,33 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// textLists are the text indices on the columns of a search, one of them at least. In the fragments that
-// indices on all columns cover, the search finds rows by their posting lists and reads no texts. In the
-// others it reads texts, but the indices tell how many documents hold a term: an index counts those of
-// deleted rows until it is rebuilt, and of rows that were deleted before it was built it knows nothing.
+// textLists searches by the text indices on the columns of a search, at least one of which has an
+// index. In fragments covered by indices on all columns, it finds rows by posting lists and reads
+// no texts. In other fragments the search reads texts, but still takes document counts from the
+// indices. An index counts deleted rows until it is rebuilt, except rows that were deleted before
+// it was built.
 type textLists struct {
 	dataset *dataset.Dataset
 	search  *fulltext.Search
 	columns []*listColumn // by column of the search
-	// bound is what rows must score to be wanted; nil if it is not known from the terms alone.
+	// bound lets the indices skip documents whose score cannot be high enough. It is nil if the terms
+	// do not determine it.
 	bound *inverted.Bound
 
-	// What was read, or found in memory: partitions, blocks of posting lists, and rows in these.
+	// Statistics for the plan: partitions, blocks of posting lists, and scored rows.
 	partitions, blocks, scored int
 }
 
 // A listColumn is the text index on a column.
 type listColumn struct {
-	index    *snapshot.Index // nil: none covers any fragment
-	elements bool            // documents are elements of lists
+	index    *snapshot.Index // nil: no fragment is covered
+	elements bool            // documents are list elements
 	segments []*snapshot.Segment
 	readers  []*inverted.Reader
 	found    [][]*inverted.Matches // by segment and partition
 }
 
-// An unreadIndex is the error of a text index.
+// An unreadIndex is an error in reading a text index. The search then continues without indices.
 type unreadIndex struct {
 	name string
 	err  error
@@ -64,7 +66,7 @@ func openTextLists(ctx context.Context, d *dataset.Dataset, columns []string, in
 	return l, l.each(ctx, func(ctx context.Context, i int) error { return l.columns[i].open(ctx, d) })
 }
 
-// each calls f for all columns with an index, side by side.
+// each calls f in parallel for all columns with an index.
 func (l *textLists) each(ctx context.Context, f func(ctx context.Context, column int) error) error {
 	return lance.Each(ctx, len(l.columns), len(l.columns), func(ctx context.Context, i int) (err error) {
 		defer contain(&err)
@@ -78,7 +80,7 @@ func (l *textLists) each(ctx context.Context, f func(ctx context.Context, column
 	})
 }
 
-// use prepares for a search of columns that are among the opened ones.
+// use sets the search, which searches some of the opened columns.
 func (l *textLists) use(search *fulltext.Search, opened []string) {
 	l.search = search
 	columns := make([]*listColumn, len(search.Columns()))
@@ -111,10 +113,10 @@ func (c *listColumn) open(ctx context.Context, d *dataset.Dataset) (err error) {
 	})
 }
 
-// maxSegmentReads bounds how many segments of an index are read side by side.
+// maxSegmentReads bounds the number of segments of an index that are read in parallel.
 const maxSegmentReads = 16
 
-// each calls f for all segments, some side by side.
+// each calls f in parallel for all segments.
 func (c *listColumn) each(ctx context.Context, f func(ctx context.Context, i int) error) error {
 	return lance.Each(ctx, len(c.segments), maxSegmentReads, func(ctx context.Context, i int) (err error) {
 		defer contain(&err)
@@ -132,18 +134,17 @@ func contain(err *error) {
 	}
 }
 
-// covers reports whether rows of a fragment are found by posting lists.
+// covers reports whether the search finds the rows of a fragment by posting lists.
 func (l *textLists) covers(fragment uint64) bool {
 	return !slices.ContainsFunc(l.columns, func(c *listColumn) bool { return c.index == nil || !c.index.Covers(fragment) })
 }
 
-// whole reports whether each column has an index; else no fragment is covered.
+// whole reports whether each column has an index. Otherwise no fragment is covered.
 func (l *textLists) whole() bool {
 	return !slices.ContainsFunc(l.columns, func(c *listColumn) bool { return c.index == nil })
 }
 
-// expand finds the terms in the indices that are similar to those of the query, if the query is
-// fuzzy.
+// expand finds the indexed terms that are similar to the terms of a fuzzy query.
 func (l *textLists) expand(ctx context.Context) error {
 	if !l.search.Fuzzy() {
 		return nil
@@ -166,7 +167,7 @@ func (l *textLists) expand(ctx context.Context) error {
 	return l.search.Expand(v)
 }
 
-// find reads the posting lists of the search's terms, and what the indices have counted.
+// find reads the posting lists of the search's terms, and the document counts of the indices.
 func (l *textLists) find(ctx context.Context) error {
 	err := l.each(ctx, func(ctx context.Context, i int) error {
 		c := l.columns[i]
@@ -186,7 +187,7 @@ func (l *textLists) find(ctx context.Context) error {
 	return nil
 }
 
-// know tells the search what the index on a column has counted.
+// know passes the document counts of the index on a column to the search.
 func (l *textLists) know(column int) {
 	documents, length := int64(0), int64(0)
 	holding := make([]int64, len(l.search.Terms(column)))
@@ -204,7 +205,7 @@ func (l *textLists) know(column int) {
 	l.search.Know(column, documents, length, holding)
 }
 
-// score adds the scores of the rows to top, of those among which the search looks.
+// score adds the scores of the indexed rows in among to top.
 func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Scorer, top *vector.TopK) error {
 	if !l.whole() {
 		return nil
@@ -217,6 +218,7 @@ func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Sco
 		}
 		allowed = set.Contains
 	}
+	// With several columns a document's score is known only after all of them were read.
 	if len(l.columns) == 1 {
 		if most, ok := scorer.Limit(0); ok {
 			l.bound = &inverted.Bound{
@@ -233,17 +235,17 @@ func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Sco
 	})
 }
 
-// A place is that of a document: a row, and an element of its list if documents are elements.
+// A place identifies a document: a row, and its list element if documents are elements.
 type place struct {
 	address uint64
 	element uint32
 }
 
-// A sink takes the counts of documents, which are good until it returns.
+// A sink receives the word counts of a document. They are valid until it returns.
 type sink func(at place, counts []uint32) error
 
-// documents calls sink with the counts of each document that an index has, whose row is not deleted and is
-// allowed, and that the bound does not leave out, in the fragments that all indices cover.
+// documents calls sink with the counts of each indexed document in fragments that all indices
+// cover. It skips deleted rows, rows that are not allowed, and documents that the bound excludes.
 func (l *textLists) documents(ctx context.Context, allowed func(address uint64) bool, sink sink) error {
 	if len(l.columns) == 1 {
 		return l.ofColumn(ctx, 0, allowed, sink)
@@ -255,6 +257,7 @@ func (l *textLists) documents(ctx context.Context, allowed func(address uint64) 
 			return err
 		}
 	}
+	// Some scores depend on the length of a document in columns without a match.
 	if l.search.NeedsLengths() {
 		for i := range l.columns {
 			if err := l.lengths(ctx, i, j); err != nil {
@@ -281,6 +284,7 @@ func (l *textLists) ofColumn(ctx context.Context, column int, allowed func(addre
 				return p.full(ctx)
 			}
 			var err error
+			// With a bound, blocks of documents that cannot be good enough are skipped unread.
 			if l.bound != nil {
 				err = m.EachAbove(ctx, *l.bound, enter)
 			} else {
@@ -297,27 +301,27 @@ func (l *textLists) ofColumn(ctx context.Context, column int, allowed func(addre
 	return nil
 }
 
-// Documents are placed together: so many at first and at most. The first ones are few, since a search leaves out
-// most documents as soon as it knows the scores of as many as it wants.
+// The addresses of documents are looked up together, in groups that grow from firstPlaced to mostPlaced. The first groups
+// are small, because a search can skip most documents once it has found enough good ones.
 const (
 	firstPlaced = 16
 	mostPlaced  = 128
 )
 
-// placing finds where the rows of the documents of a partition are, a number of them at a time.
+// placing looks up the row addresses of the documents in a partition, in groups.
 type placing struct {
 	lists   *textLists
 	segment *snapshot.Segment
 	allowed func(address uint64) bool
 	sink    sink
 
-	step     int // how many documents are placed together
+	step     int // size of the next group
 	ids      []uint64
 	elements []uint32
 	counts   []uint32
 }
 
-// next returns the counts of one more document, all zero.
+// next returns the zeroed counts of one more document.
 func (p *placing) next(id uint64, element uint32) []uint32 {
 	words := p.lists.search.RowWords()
 	p.ids, p.elements = append(p.ids, id), append(p.elements, element)
@@ -327,7 +331,7 @@ func (p *placing) next(id uint64, element uint32) []uint32 {
 	return p.counts[n:]
 }
 
-// full places the documents if there are enough of them.
+// full looks up the addresses of the group if it is complete.
 func (p *placing) full(ctx context.Context) error {
 	if len(p.ids) < p.step {
 		return nil
@@ -336,6 +340,7 @@ func (p *placing) full(ctx context.Context) error {
 	return p.flush(ctx)
 }
 
+// flush looks up the addresses of the group and calls sink with the remaining documents.
 func (p *placing) flush(ctx context.Context) error {
 	if err := p.lists.dataset.Places(ctx, p.segment, p.ids); err != nil {
 		return err
@@ -353,17 +358,18 @@ func (p *placing) flush(ctx context.Context) error {
 	return nil
 }
 
-// joinedCounts joins the counts of documents in several columns.
+// joinedCounts joins the counts of a document in several columns.
 type joinedCounts struct {
 	search *fulltext.Search
-	at     map[place]int // number of the row of counts
+	at     map[place]int // number of the document's row in counts
 	counts []uint32
 	room   memory.Hold
 }
 
-// joinedBytes is about what a document takes beside its counts.
+// joinedBytes is the approximate memory of a document without its counts.
 const joinedBytes = 56
 
+// row returns the counts of document i.
 func (j *joinedCounts) row(i int) []uint32 {
 	words := j.search.RowWords()
 	return j.counts[i*words : (i+1)*words]
@@ -385,12 +391,12 @@ func (j *joinedCounts) add(ctx context.Context, at place, counts []uint32) error
 	}
 	row := j.row(i)
 	for w, n := range counts {
-		row[w] |= n // another column has other words
+		row[w] |= n // the words of different columns do not overlap
 	}
 	return nil
 }
 
-// lengths adds the lengths of the documents of a column to rows that hold no term there.
+// lengths adds the lengths of a column's documents to joined rows without a match in that column.
 func (l *textLists) lengths(ctx context.Context, column int, j *joinedCounts) error {
 	c := l.columns[column]
 	empty := make([]uint32, len(l.search.Terms(column)))
@@ -413,8 +419,8 @@ func (l *textLists) lengths(ctx context.Context, column int, j *joinedCounts) er
 	return nil
 }
 
-// allowedRows returns the rows that pass a filter, of the fragments that the indices cover. Their
-// memory stays in the share of the context.
+// allowedRows returns the rows that pass a filter in the fragments that the indices cover. Their
+// memory is charged to the context.
 func (l *textLists) allowedRows(ctx context.Context, among asked) (*rowset.Set, error) {
 	opts := among.options([]string{snapshot.RowAddr})
 	opts.Only = inBoth(l.covers, among.only)
@@ -435,7 +441,7 @@ func (l *textLists) allowedRows(ctx context.Context, among asked) (*rowset.Set, 
 	return set, nil
 }
 
-// addressesOf returns the addresses of a batch that has them alone.
+// addressesOf returns the addresses in a batch with that column only.
 func addressesOf(batch arrow.RecordBatch) []uint64 {
 	return batch.Column(0).(*array.Uint64).Uint64Values()
 }

@@ -12,27 +12,28 @@ import (
 	"tiltyard/shared/protocol/queryapi"
 )
 
-// These are the defaults of queries.
+// These are the defaults of native Lance.
 const (
 	defaultExpansions    = 50
 	defaultNegativeBoost = 0.5
 )
 
-// A textQuery turns queries of the protocol into those of the search. A query that names no column
-// searches those with an index in which rows are documents.
+// A textQuery converts queries of the protocol to queries of package fulltext. If a query names no
+// column, it searches the columns with an index in which rows are documents.
 type textQuery struct {
 	indices textIndexes
 
-	// Of the parts of the query that have been turned:
-	columns  []string // which they search
-	elements bool     // documents are elements of lists
+	// Collected from the parts of the query that have been converted:
+	columns  []string // the searched columns
+	elements bool     // documents are list elements
 }
 
-// indexed returns the columns that a query searches which names none.
+// indexed returns the columns that a query without columns searches.
 func (t *textQuery) indexed() []string { return slices.Sorted(maps.Keys(t.indices.rows)) }
 
-// search decides what is a document of a column, as native Lance does: what the query asks for, or else
-// what the index on the column has. All parts of a query must have the same documents.
+// search decides whether the documents of a column are rows or list elements, as native Lance does:
+// by the query, or else by the index on the column. All parts of a query must have the same kind of
+// documents.
 func (t *textQuery) search(column string, asked queryapi.Granularity) error {
 	byRow, byElement := t.indices.rows[column], t.indices.elements[column]
 	elements := asked == queryapi.GranularityElement
@@ -61,7 +62,7 @@ func (t *textQuery) search(column string, asked queryapi.Granularity) error {
 	return nil
 }
 
-// of returns the query of a request.
+// of converts the query of a request.
 func (t *textQuery) of(q *queryapi.FullTextQuery) (fulltext.Query, error) {
 	if q.Node != nil {
 		return t.node(q.Node)
@@ -78,6 +79,7 @@ func (t *textQuery) of(q *queryapi.FullTextQuery) (fulltext.Query, error) {
 	return t.matches(columns, queryapi.MatchQuery{Terms: q.Text, Documents: documents}, nil)
 }
 
+// node converts a part of a structured query.
 func (t *textQuery) node(n *queryapi.TextQuery) (fulltext.Query, error) {
 	switch {
 	case n.Match != nil:
@@ -94,7 +96,8 @@ func (t *textQuery) node(n *queryapi.TextQuery) (fulltext.Query, error) {
 	return t.combined(n.CombinedFields)
 }
 
-// errNoTextIndex is the error that native Lance returns as well.
+// errNoTextIndex is the error for a query without columns if no column has a text index, as in
+// native Lance.
 func errNoTextIndex() error {
 	return &protocol.Error{
 		Code: protocol.InvalidInput, Message: "full_text_query names no column, and no column has a text index",
@@ -102,7 +105,7 @@ func errNoTextIndex() error {
 	}
 }
 
-// only returns the single column that a phrase searches.
+// only returns the column that a phrase searches. A phrase needs exactly one.
 func (t *textQuery) only(columns []string) (string, error) {
 	switch len(columns) {
 	case 0:
@@ -113,6 +116,7 @@ func (t *textQuery) only(columns []string) (string, error) {
 	return "", protocol.Errorf(protocol.InvalidInput, "full_text_query: a phrase needs exactly one column; choose one of %s", strings.Join(columns, ", "))
 }
 
+// match converts a match query. Without a column it searches all indexed columns.
 func (t *textQuery) match(m *queryapi.MatchQuery) (fulltext.Query, error) {
 	if m.Column != "" {
 		return t.matchOf(m, m.Column, nil)
@@ -125,13 +129,12 @@ func (t *textQuery) match(m *queryapi.MatchQuery) (fulltext.Query, error) {
 	return t.matches(t.indexed(), inRows, nil)
 }
 
-// errNoElementColumn is the error of a search of list elements without a column.
+// errNoElementColumn is the error for a search of list elements without a column.
 func errNoElementColumn() error {
 	return protocol.Errorf(protocol.InvalidInput, "full_text_query: a query with document_granularity list_element needs a column")
 }
 
-// matches searches several columns for the same words. boosts is nil, or holds one boost per
-// column.
+// matches searches several columns for the same words. boosts is nil, or has one boost per column.
 func (t *textQuery) matches(columns []string, m queryapi.MatchQuery, boosts []float64) (fulltext.Query, error) {
 	if len(columns) == 0 {
 		return nil, errNoTextIndex()
@@ -154,7 +157,7 @@ func (t *textQuery) matches(columns []string, m queryapi.MatchQuery, boosts []fl
 	return several, t.byRow("multi_match")
 }
 
-// byRow returns an error if the documents of a kind of query that needs rows are elements of lists.
+// byRow returns an error for a kind of query that cannot search list elements.
 func (t *textQuery) byRow(kind string) error {
 	if t.elements {
 		return protocol.Errorf(protocol.InvalidInput, "full_text_query: %s searches whole rows, and column %s has a text index of list elements only; use match or phrase", kind, t.columns[0])
@@ -162,8 +165,8 @@ func (t *textQuery) byRow(kind string) error {
 	return nil
 }
 
-// matchOf returns a match query for a column. Its boost is that of the query, unless boost is
-// given. Automatic fuzziness means none, as in native Lance.
+// matchOf returns a match query on one column. boost replaces the boost of the query unless it is
+// nil. Automatic fuzziness means none, as in native Lance.
 func (t *textQuery) matchOf(m *queryapi.MatchQuery, column string, boost *float64) (*fulltext.Match, error) {
 	if err := t.search(column, m.Documents); err != nil {
 		return nil, err
@@ -201,7 +204,7 @@ func (t *textQuery) phrase(p *queryapi.PhraseQuery) (fulltext.Query, error) {
 	return t.phraseIn(t.indexed(), &inRows)
 }
 
-// phraseIn searches the only one of some columns for a phrase.
+// phraseIn searches the only column in columns for a phrase.
 func (t *textQuery) phraseIn(columns []string, p *queryapi.PhraseQuery) (fulltext.Query, error) {
 	column, err := t.only(columns)
 	if err != nil {
@@ -210,6 +213,7 @@ func (t *textQuery) phraseIn(columns []string, p *queryapi.PhraseQuery) (fulltex
 	return &fulltext.Phrase{Column: column, Terms: p.Terms, Slop: toInt(p.Slop)}, t.search(column, p.Documents)
 }
 
+// boost converts a query whose negative part lowers the scores of the positive one.
 func (t *textQuery) boost(b *queryapi.BoostQuery) (fulltext.Query, error) {
 	positive, err := t.node(b.Positive)
 	if err != nil {
@@ -226,6 +230,7 @@ func (t *textQuery) boost(b *queryapi.BoostQuery) (fulltext.Query, error) {
 	return &fulltext.Boost{Positive: positive, Negative: negative, NegativeBoost: by}, nil
 }
 
+// multiMatch converts a match query on several columns.
 func (t *textQuery) multiMatch(m *queryapi.MultiMatchQuery) (fulltext.Query, error) {
 	if len(m.MatchQueries) == 0 {
 		if len(m.Boost) > 0 && len(m.Boost) != len(m.Columns) {
@@ -241,6 +246,7 @@ func (t *textQuery) multiMatch(m *queryapi.MultiMatchQuery) (fulltext.Query, err
 	several := &fulltext.MultiMatch{}
 	for i := range m.MatchQueries {
 		q := m.MatchQueries[i]
+		// Without a column, each match query searches all indexed columns.
 		columns := []string{q.Column}
 		if q.Column == "" {
 			columns, q.Documents = t.indexed(), queryapi.GranularityRow
@@ -259,6 +265,7 @@ func (t *textQuery) multiMatch(m *queryapi.MultiMatchQuery) (fulltext.Query, err
 	return several, t.byRow("multi_match")
 }
 
+// boolean converts a query with required, optional and excluded parts.
 func (t *textQuery) boolean(b *queryapi.BooleanQuery) (fulltext.Query, error) {
 	var q fulltext.Boolean
 	for _, part := range []struct {
@@ -276,6 +283,7 @@ func (t *textQuery) boolean(b *queryapi.BooleanQuery) (fulltext.Query, error) {
 	return &q, nil
 }
 
+// combined converts a query that treats several columns as one text.
 func (t *textQuery) combined(c *queryapi.CombinedFieldsQuery) (fulltext.Query, error) {
 	for _, column := range c.Columns {
 		asked := queryapi.GranularityUnset

@@ -19,34 +19,34 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A textScan reads the texts of a table for a search.
+// A textScan counts words in the texts of a table for a search.
 type textScan struct {
 	dataset  *dataset.Dataset
 	search   *fulltext.Search
-	columns  []string                // the searched columns, in the form of the search
+	columns  []string                // the searched columns, in the order of the search
 	texts    []textcolumn.Column     // the same columns, for reading
-	reads    []string                // their names for scans
-	elements bool                    // documents are elements of lists
+	reads    []string                // the names of the columns in scans
+	elements bool                    // documents are list elements
 	coverage []coverage              // per column; nil when no index covers any fragment
-	among    asked                   // rows that may be found
-	fast     bool                    // reads only texts that an index covers
-	lists    *textLists              // finds rows of fragments that it covers; nil: all texts are read
-	budget   int64                   // bytes of counts that may be kept
-	made     func(arrow.RecordBatch) // called with each batch that was read
+	among    asked                   // rows to search
+	fast     bool                    // read only texts that an index covers
+	lists    *textLists              // finds rows in fragments that it covers; nil: all texts are read
+	budget   int64                   // maximum bytes of counts to keep
+	made     func(arrow.RecordBatch) // called with each batch of texts
 }
 
 // coverage reports whether an index covers a fragment.
 type coverage func(fragment uint64) bool
 
-// maxKeptCounts bounds the memory for the counts of rows that may be found. Beyond it, all texts
-// are read a second time to score the rows.
+// maxKeptCounts bounds the memory for the counts of candidate rows. Beyond it, all texts are read a
+// second time to score the rows.
 const maxKeptCounts = 128 << 20
 
-// vocabularyStep is how much memory a vocabulary takes in advance.
+// vocabularyStep is the amount of memory that a vocabulary takes at a time.
 const vocabularyStep = 64 << 10
 
-// newTextScan prepares a search. elements says that documents are elements of lists, and indexed that it
-// reads posting lists, which a searched column has.
+// newTextScan prepares a search. elements means that documents are list elements, and indexed that
+// the search reads posting lists, which at least one column must have.
 func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, elements, indexed bool) (*textScan, error) {
 	all, err := textIndices(d)
 	if err != nil {
@@ -85,6 +85,7 @@ func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, 
 	return s, nil
 }
 
+// cover sets the index coverage of a column.
 func (s *textScan) cover(column int, covers coverage) {
 	if s.coverage == nil {
 		s.coverage = make([]coverage, len(s.columns))
@@ -106,16 +107,17 @@ func (s *textScan) anyCovered(fragment uint64) bool {
 	return false
 }
 
-// A textBatch holds the rows of a batch in the form of the search.
+// A textBatch holds the documents of a batch of rows.
 type textBatch struct {
 	addresses []uint64
 	texts     []textcolumn.Reader
-	lists     []textcolumn.Lists // instead of texts, if documents are elements of lists
-	found     []bool             // rows that pass the filter; nil: all
+	lists     []textcolumn.Lists // used instead of texts if documents are list elements
+	found     []bool             // whether a row matches the filter; nil: all rows match
 }
 
-// scanned returns the columns to read: the texts, the addresses, and the columns of a filter that
-// the scan itself does not apply.
+// scanned returns the columns to read: the texts, the addresses, and the columns of a filter. left
+// is the filter if the scan applies it. own is the filter if the search applies it, because it must
+// count all rows.
 func (s *textScan) scanned() (columns []string, left *snapshot.Where, own *snapshot.Where) {
 	columns = append(slices.Clone(s.reads), snapshot.RowAddr)
 	if s.among.filter.Where == nil {
@@ -127,6 +129,7 @@ func (s *textScan) scanned() (columns []string, left *snapshot.Where, own *snaps
 	return append(columns, s.among.filter.Columns...), nil, s.among.filter.Where
 }
 
+// batch returns the documents of a batch, with the result of a filter.
 func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *snapshot.Where) (*textBatch, error) {
 	s.made(batch)
 	n := len(s.columns)
@@ -152,6 +155,7 @@ func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *s
 	if filter == nil {
 		return b, nil
 	}
+	// The columns of the filter follow the texts and the addresses.
 	tested := array.NewRecordBatch(
 		arrow.NewSchema(batch.Schema().Fields()[n+1:], nil), batch.Columns()[n+1:], batch.NumRows())
 	rows, err := filter.Select(ctx, tested, nil)
@@ -165,16 +169,17 @@ func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *s
 	return b, nil
 }
 
-// lookBytes is about how many bytes of texts are read between two looks at whether the context has ended. A few
-// texts of a dictionary can be those of many rows.
+// lookBytes is the approximate number of bytes of texts between two checks of the context. A few texts of a dictionary can
+// be repeated in many rows.
 const lookBytes = 1 << 20
 
-// eachDocument calls f with the documents of each row, and with their place in the row if documents are
-// elements of lists.
+// eachDocument calls f with the documents of each row, one per column. element is the position in
+// the list if documents are list elements.
 func (s *textScan) eachDocument(ctx context.Context, b *textBatch, f func(row int, element uint32, documents []fulltext.Document) error) error {
 	documents := make([]fulltext.Document, len(s.columns))
 	fragment, read := uint64(0), 0
 	for row, address := range b.addresses {
+		// Rows are in the order of fragments, so the coverage changes rarely.
 		if row == 0 || address>>32 != fragment {
 			fragment = address >> 32
 			for i := range documents {
@@ -184,6 +189,7 @@ func (s *textScan) eachDocument(ctx context.Context, b *textBatch, f func(row in
 		for element := range b.elements(row) {
 			for i := range documents {
 				documents[i].Text, documents[i].Null = b.text(i, row, element)
+				// A fast search ignores documents outside of the index.
 				if s.fast && !documents[i].Covered {
 					documents[i].Null = true
 				}
@@ -203,12 +209,12 @@ func (s *textScan) eachDocument(ctx context.Context, b *textBatch, f func(row in
 	return nil
 }
 
-// elements returns how many documents a row has in each column.
+// elements returns the number of documents that a row has in each column.
 func (b *textBatch) elements(row int) int {
 	if b.lists == nil {
 		return 1
 	}
-	return b.lists[0].Len(row) // all columns are the same
+	return b.lists[0].Len(row) // all columns have the same
 }
 
 // text returns a document of a row.
@@ -222,10 +228,10 @@ func (b *textBatch) text(column, row, element int) (text string, null bool) {
 // counts holds the word counts of all rows.
 type counts struct {
 	total    *fulltext.Tally
-	rows     []*fulltext.Tally // with the counts of rows that may be found
+	rows     []*fulltext.Tally // of candidate rows
 	room     memory.Spare      // memory of rows
 	known    memory.Hold       // memory of the words in tallies
-	overflow bool              // the counts of the rows did not fit
+	overflow bool              // the counts of the rows exceeded the budget
 }
 
 func (c *counts) release() {
@@ -233,8 +239,8 @@ func (c *counts) release() {
 	c.known.Release()
 }
 
-// count counts the words of all texts: those of the rows that may be found, and those that the
-// index contains besides. The caller releases the counts.
+// count counts the words of all texts: of the candidate rows, and of other rows that contribute to
+// the statistics of an index. The caller releases the counts.
 func (s *textScan) count(ctx context.Context) (*counts, error) {
 	c := &counts{total: s.search.NewTally(), room: memory.NewSpare(memory.FromContext(ctx))}
 	defer c.total.Done()
@@ -254,6 +260,7 @@ func (s *textScan) count(ctx context.Context) (*counts, error) {
 		if len(part.Addresses) == 0 || c.overflow {
 			continue
 		}
+		// Beyond the budget, rows are counted a second time when they are scored.
 		if kept += part.Bytes(); kept > s.budget || !c.room.Take(part.Bytes()) {
 			c.overflow, c.rows = true, nil
 			full.Store(true)
@@ -265,8 +272,8 @@ func (s *textScan) count(ctx context.Context) (*counts, error) {
 	return c, s.countDeleted(ctx, c.total)
 }
 
-// tallies counts the texts of rows that are not deleted. For each batch it calls keep, which
-// reports whether the counts of the rows are kept.
+// tallies counts the texts of rows that are not deleted. It calls keep for each batch; keep reports
+// whether to keep the counts of single rows.
 func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fulltext.Tally, error], error) {
 	columns, left, own := s.scanned()
 	opts := snapshot.ScanOptions{Columns: columns, Where: left}
@@ -301,8 +308,8 @@ func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fu
 	})
 }
 
-// countDeleted counts the deleted rows in the fragments that an index covers. The index contains
-// them until it is rebuilt.
+// countDeleted counts the deleted rows in indexed fragments. The index contains them until it is
+// rebuilt.
 func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) error {
 	if s.coverage == nil || s.lists != nil {
 		return nil
@@ -332,7 +339,7 @@ func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) erro
 	return nil
 }
 
-// forget empties the documents of a deleted row that no index contains.
+// forget empties the documents of a deleted row that are not in an index.
 func (s *textScan) forget(documents []fulltext.Document) {
 	for i := range documents {
 		if !documents[i].Covered {
@@ -341,7 +348,8 @@ func (s *textScan) forget(documents []fulltext.Document) {
 	}
 }
 
-// scoreAgain counts all texts a second time, and scores each row at once.
+// scoreAgain counts all texts a second time, and scores each row at once, which needs no memory for
+// counts.
 func (s *textScan) scoreAgain(ctx context.Context, scorer *fulltext.Scorer, top *vector.TopK) error {
 	parts, err := s.tallies(ctx, func() bool { return true })
 	if err != nil {
@@ -356,8 +364,7 @@ func (s *textScan) scoreAgain(ctx context.Context, scorer *fulltext.Scorer, top 
 	return nil
 }
 
-// expand finds the words in the indexed texts that are similar to those of the query, if the query
-// is fuzzy.
+// expand finds the indexed terms that are similar to the terms of a fuzzy query.
 func (s *textScan) expand(ctx context.Context) error {
 	if s.lists != nil {
 		return s.lists.expand(ctx)
@@ -382,6 +389,7 @@ func (s *textScan) expand(ctx context.Context) error {
 			return v.Add(documents)
 		})
 	}
+	// The vocabulary of an index includes deleted rows.
 	live, err := snapshot.Map(ctx, s.dataset.Snapshot, snapshot.ScanOptions{Columns: columns, Only: s.anyCovered}, collect)
 	if err != nil {
 		return err

@@ -15,10 +15,10 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// vectorColumn finds the column to search for vectors with so many dimensions. name may be the path
-// of a member of structs. Without a name it is the column called vector, or else the only column of
-// vectors, within structs as well; if there are several, the only one with these dimensions. The
-// field has the name under which it is read.
+// vectorColumn finds the column to search for vectors with the given number of dimensions. name may
+// be the path of a member of structs. If it is empty, the column is "vector", or else the only
+// column of vectors, including members of structs; if there are several, the only one with these
+// dimensions. The returned field has the name under which the column is read.
 func vectorColumn(d *dataset.Dataset, name string, dimensions int) (arrow.Field, error) {
 	if name != "" {
 		field, err := d.Column(name)
@@ -36,8 +36,8 @@ func vectorColumn(d *dataset.Dataset, name string, dimensions int) (arrow.Field,
 	return d.Column(name)
 }
 
-// onlyVectors returns the column that is searched when a request names none. fitting are those of all
-// that have the given dimensions.
+// onlyVectors returns the column to search if a request names none. fitting are the columns in all
+// with the given dimensions.
 func onlyVectors(all, fitting []string, dimensions int) (string, error) {
 	candidates := all
 	if len(fitting) > 0 {
@@ -57,7 +57,7 @@ func onlyVectors(all, fitting []string, dimensions int) (string, error) {
 		len(all), len(fitting), dimensions, listed(candidates))
 }
 
-// listed names columns for messages, the first of them.
+// listed joins column names for a message, up to 20.
 func listed(columns []string) string {
 	const most = 20
 	if more := len(columns) - most; more > 0 {
@@ -66,8 +66,8 @@ func listed(columns []string) string {
 	return strings.Join(columns, ", ")
 }
 
-// vectorPaths returns the paths of all columns of vectors, members of structs included, and of
-// those that have the given dimensions.
+// vectorPaths returns the paths of all vector columns, including members of structs. fitting are
+// those with the given dimensions.
 func vectorPaths(fields []*schema.Field, dimensions int, around ...string) (all, fitting []string) {
 	for _, f := range fields {
 		path := slices.Concat(around, []string{f.Name})
@@ -85,8 +85,8 @@ func vectorPaths(fields []*schema.Field, dimensions int, around ...string) (all,
 	return all, fitting
 }
 
-// vectorType returns the type of the vectors in a column, nil when it holds none. lists means that
-// each row holds a list of vectors.
+// vectorType returns the type of the vectors in a column, or nil if it has none. lists means that
+// each row has a list of vectors.
 func vectorType(t arrow.DataType) (vectors *arrow.FixedSizeListType, lists bool) {
 	if list, ok := t.(*arrow.ListType); ok {
 		t, lists = list.Elem(), true
@@ -102,8 +102,8 @@ func vectorType(t arrow.DataType) (vectors *arrow.FixedSizeListType, lists bool)
 	return nil, false
 }
 
-// vectorIndex returns the index that native Lance uses for a vector column: the first on it in the
-// manifest, unless it covers no rows. Otherwise it is nil. column is named as in vectorColumn.
+// vectorIndex returns the index that native Lance uses for a vector column: the first one in the
+// manifest, unless it covers no rows. Otherwise it returns nil. column is named as in vectorColumn.
 func vectorIndex(d *dataset.Dataset, column string) (*snapshot.Index, error) {
 	indices, err := d.Indices()
 	if err != nil {

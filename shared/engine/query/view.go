@@ -7,9 +7,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// ofSource returns a query of a view with the names that its source has for the columns that are
-// searched and sorted by. Those must be columns of the source as they are. A query of a view with a
-// limit can only choose columns and rows in their order, because the limit comes first.
+// ofSource rewrites a query of a view for its source: it replaces the names of columns to search
+// and to sort by, which must be unchanged columns of the source. A query of a view with a limit can
+// only choose columns, a limit and an offset, because the limit of the view applies first.
 func ofSource(r condition.Relation, asked *Query) (*Query, error) {
 	q := *asked
 	searches := q.Text != nil || q.Nearest != nil
@@ -31,6 +31,7 @@ func ofSource(r condition.Relation, asked *Query) (*Query, error) {
 	}
 	nearest := *q.Nearest
 	q.Nearest = &nearest
+	// The default column is chosen among the columns of the view, not of its source.
 	if nearest.Column == "" {
 		dimensions := len(nearest.Vectors[0])
 		all, fitting := vectorsOf(r, dimensions)
@@ -42,7 +43,7 @@ func ofSource(r condition.Relation, asked *Query) (*Query, error) {
 	return &q, err
 }
 
-// vectorsOf returns the columns of vectors of a view, and those of them with the given dimensions.
+// vectorsOf returns the vector columns of a view. fitting are those with the given dimensions.
 func vectorsOf(r condition.Relation, dimensions int) (all, fitting []string) {
 	for _, f := range r.View.Schema.Fields() {
 		if vectors, _ := vectorType(f.Type); vectors != nil {
@@ -55,7 +56,7 @@ func vectorsOf(r condition.Relation, dimensions int) (all, fitting []string) {
 	return all, fitting
 }
 
-// leftOfView returns how many rows the limit of a view leaves after those that a query skips.
+// leftOfView returns the number of rows that a view's limit leaves after the offset of a query.
 func leftOfView(r condition.Relation, q *Query) (rows int64, bounded bool) {
 	if r.View == nil || r.View.Query.Limit == nil {
 		return 0, false

@@ -13,27 +13,27 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// A Query chooses errors.
+// A Query selects errors.
 type Query struct {
-	Job    string    // "" is all
-	Column string    // "" is all
-	Since  time.Time // older ones are left out
-	Limit  int       // the most rows
+	Job    string    // "" means all
+	Column string    // "" means all
+	Since  time.Time // earlier errors are left out
+	Limit  int       // maximum number of rows
 }
 
-// A Listing holds errors: of the newest job first, and by the fragments of a job.
+// A Listing contains errors, first of the newest job, and by fragment within a job.
 type Listing struct {
-	Units     []*Unit // whose rows are at most the limit
-	Truncated bool    // there are rows beyond the limit
+	Units     []*Unit // with at most Limit rows together
+	Truncated bool    // there are more rows
 }
 
 const (
-	// windowUnits is how many units are read at a time.
+	// windowUnits is the number of units that are read in parallel.
 	windowUnits = 16
 	listPage    = 1000
 )
 
-// List returns errors. The ids of jobs are such that the newest is the first by name.
+// List returns errors. Ids of jobs sort by name from the newest to the oldest.
 func (a Area) List(ctx context.Context, q Query) (Listing, error) {
 	l := lister{area: a, query: q}
 	prefix := a.Prefix + "/" + Folder + "/"
@@ -54,16 +54,17 @@ func (a Area) List(ctx context.Context, q Query) (Listing, error) {
 			return l.found, err
 		}
 	}
+	// The last window may be smaller.
 	err := l.read(ctx)
 	return l.found, err
 }
 
-// A lister is a listing at work.
+// A lister is a running listing.
 type lister struct {
 	area   Area
 	query  Query
 	rows   int
-	window []objectstore.Info // objects that were listed and not read yet
+	window []objectstore.Info // objects that were listed but not read
 	found  Listing
 }
 
@@ -89,6 +90,7 @@ func (l *lister) read(ctx context.Context) error {
 		if len(u.Rows) > room {
 			u.Rows, l.found.Truncated = u.Rows[:room], true
 		}
+		// A unit without rows is listed as well, because it shows how many rows failed.
 		if l.rows += len(u.Rows); len(u.Rows) > 0 || !l.found.Truncated {
 			l.found.Units = append(l.found.Units, u)
 		}
@@ -99,8 +101,8 @@ func (l *lister) read(ctx context.Context) error {
 	return nil
 }
 
-// get reads the object of a unit, nil if it is gone. Damaged ones are left out, so that they do not hide
-// the others.
+// get reads the object of a unit. It returns nil if the object was deleted, or is damaged, because
+// one damaged object must not hide the others.
 func (a Area) get(ctx context.Context, info objectstore.Info) (*Unit, error) {
 	if info.Size > maxUnitBytes {
 		return nil, nil
@@ -124,7 +126,7 @@ func (a Area) get(ctx context.Context, info objectstore.Info) (*Unit, error) {
 	return u, err
 }
 
-// Expire deletes the objects that were written before a time, or only counts them.
+// Expire deletes the objects that were last written before a time. With dryRun it only counts them.
 func (a Area) Expire(ctx context.Context, before time.Time, dryRun bool) (objects int, bytes int64, err error) {
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(windowUnits)

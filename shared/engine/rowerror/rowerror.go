@@ -1,12 +1,13 @@
-// Package rowerror keeps the reasons why functions failed for single rows of a table. A job writes one
-// object for each fragment with such rows, or several when parts of a job compute its rows, beside the files of the table or of the branch that it fills:
+// Package rowerror stores the reasons why functions failed for single rows of a table. A job writes one object for each
+// fragment with such rows, or several if parts of a job compute its rows. The objects are beside the files of the table or
+// of the branch that it fills:
 //
 //	_errors/<id of the job>/<id of the fragment>.arrow
-//	_errors/<id of the job>/<id of the fragment>_<row>.arrow    of the rows from that one on
+//	_errors/<id of the job>/<id of the fragment>_<row>.arrow    from that row on
 //
-// It is an Arrow stream, whose rows are [Row]s and whose schema has the rest of a [Unit] as metadata. A
-// job that computes a fragment again replaces its object. Dropping the table or the branch deletes all
-// of them, and a cleanup those that are older than [Retention].
+// An object is an Arrow stream, whose rows are [Row]s and whose schema metadata has the other fields of a [Unit]. A job
+// that computes a fragment again replaces its object. Dropping the table or the branch deletes all objects, and a cleanup
+// deletes those older than [Retention].
 package rowerror
 
 import (
@@ -31,39 +32,39 @@ import (
 )
 
 const (
-	// MaxRows is how many rows of a fragment are recorded. The others are only counted.
+	// MaxRows bounds the recorded rows of a fragment. Further rows are only counted.
 	MaxRows = 1000
 	// MaxMessageBytes bounds the message of a row.
 	MaxMessageBytes = 4 << 10
 	// MaxTypeBytes bounds the type of a row's error.
 	MaxTypeBytes = 256
-	// Retention is how long the errors of a job are kept.
+	// Retention is the time for which the errors of a job are kept.
 	Retention = 30 * 24 * time.Hour
 
-	// Folder is the folder of a table or a branch that holds the objects.
+	// Folder is the folder with the objects in a table or a branch.
 	Folder = "_errors"
 	suffix = ".arrow"
-	// rowBytes is a bound for the memory of a row, without its texts.
+	// rowBytes bounds the memory of a row without its texts.
 	rowBytes = 64
-	// maxUnitBytes bounds the object of a unit that is read.
+	// maxUnitBytes bounds the objects that are read.
 	maxUnitBytes = MaxRows*(MaxMessageBytes+MaxTypeBytes+rowBytes) + 64<<10
 )
 
-// ErrMalformed means that an object is not of the format.
+// ErrMalformed means that an object does not have the expected format.
 var ErrMalformed = errors.New("malformed record of row errors")
 
-// A Unit is the failures of one fragment in one job, or of some of its rows.
+// A Unit contains the failures of one job in one fragment, or in some of its rows.
 type Unit struct {
 	Job             string
 	Fragment        uint64
-	From            int64 // the first row of those that were computed together
+	From            int64 // the first row of the range that was computed together
 	Column          string
 	Function        string
 	FunctionVersion string
 	TableVersion    uint64 // the version that the job read
 	At              time.Time
 	Skipped         int64 // rows that failed
-	Rows            []Row // the first MaxRows of them; a listing may leave some out
+	Rows            []Row // the first MaxRows of them; a listing may return fewer
 	Recorded        int   // rows in the object; set by Decode
 }
 
@@ -74,7 +75,7 @@ type Row struct {
 	Message string
 }
 
-// Add counts a row that failed, and records it if there is room.
+// Add counts a failed row, and records it if there is room.
 func (u *Unit) Add(r Row) {
 	u.Skipped++
 	if len(u.Rows) < MaxRows {
@@ -82,7 +83,7 @@ func (u *Unit) Add(r Row) {
 	}
 }
 
-// cut makes a text valid and shortens it to a number of bytes.
+// cut shortens a text to a number of bytes and makes it valid UTF-8.
 func cut(text string, most int) string {
 	if len(text) > most {
 		for most > 0 && !utf8.RuneStart(text[most]) {
@@ -109,7 +110,7 @@ var fields = []arrow.Field{
 	{Name: "error_message", Type: arrow.BinaryTypes.String},
 }
 
-// Encode returns the object of a unit.
+// Encode returns the object for a unit.
 func (u *Unit) Encode() ([]byte, error) {
 	metadata := arrow.MetadataFrom(map[string]string{
 		jobKey: u.Job, fragmentKey: strconv.FormatUint(u.Fragment, 10), columnKey: u.Column,
@@ -134,7 +135,7 @@ func (u *Unit) Encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Decode reads the object of a unit. The error is ErrMalformed, or that of the memory account of the context.
+// Decode reads the object of a unit. The error is ErrMalformed, or a lack of memory.
 func Decode(ctx context.Context, object []byte) (*Unit, error) {
 	r, err := arrowipc.NewReader(ctx, bytes.NewReader(object), arrowipc.Limits{
 		MaxMessageBytes: maxUnitBytes, MaxDecodedBytes: maxUnitBytes, MaxMetadataBytes: maxUnitBytes, MaxColumns: len(fields), MaxDepth: 1,
@@ -151,6 +152,7 @@ func Decode(ctx context.Context, object []byte) (*Unit, error) {
 	}
 	for {
 		batch, err := r.Next()
+		// Without its end marker the stream is incomplete.
 		if errors.Is(err, io.EOF) && r.Ended() {
 			u.Recorded = len(u.Rows)
 			return u, nil
@@ -164,7 +166,7 @@ func Decode(ctx context.Context, object []byte) (*Unit, error) {
 	}
 }
 
-// malformed returns the error for an object that cannot be read.
+// malformed wraps errors in the content of an object as ErrMalformed.
 func malformed(err error) error {
 	var bad *arrowipc.Error
 	if errors.As(err, &bad) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -173,6 +175,7 @@ func malformed(err error) error {
 	return err
 }
 
+// sameFields reports whether an object has the columns that Encode writes.
 func sameFields(got []arrow.Field) bool {
 	if len(got) != len(fields) {
 		return false
@@ -188,6 +191,7 @@ func sameFields(got []arrow.Field) bool {
 // unitOf reads the metadata of a schema.
 func unitOf(metadata arrow.Metadata) (*Unit, error) {
 	var failed error
+	// The first missing or malformed value is the error of the whole.
 	text := func(key string) string {
 		value, ok := metadata.GetValue(key)
 		if !ok && failed == nil {
@@ -233,19 +237,19 @@ func (u *Unit) read(ctx context.Context, batch arrow.RecordBatch) error {
 	return nil
 }
 
-// An Area holds the errors of a table or of a branch.
+// An Area is the folder with the errors of a table or of a branch.
 type Area struct {
 	Store  objectstore.Store
 	Prefix string // of the table or the branch, without a slash at the end
 }
 
-// Of returns where the row errors of a table, or of a branch, are kept.
+// Of returns the area of a table or a branch.
 func Of(t *dataset.Table) Area {
 	place := multipart.Parts(t)
 	return Area{Store: place.Store, Prefix: place.Prefix}
 }
 
-// Put stores a unit, in place of one of the same job, fragment and first row.
+// Put stores a unit. It replaces a unit with the same job, fragment and first row.
 func (a Area) Put(ctx context.Context, u *Unit) error {
 	object, err := u.Encode()
 	if err != nil {

@@ -18,12 +18,12 @@ type Expansion struct {
 	Column string        // of the source, with the lists; "" for a function
 	Call   *Call         // of a function of texts; nil for lists
 	Window *Window       // cuts the lists; nil for their items
-	Beside []string      // the columns of the source that expressions read beside the value
-	Rows   *arrow.Schema // of the rows that are made: that of the source with the value, which takes the place of its list
+	Beside []string      // the source columns that expressions use in addition to the value
+	Rows   *arrow.Schema // the expanded rows: the source's columns with the value, which replaces its list
 	at     int
 }
 
-// A Call makes values of the rows of the source.
+// A Call computes values from the rows of the source.
 type Call struct {
 	Function *chunking.Function
 	Text     *plan.Bound // over the columns of the source
@@ -68,6 +68,7 @@ func (e *Each) plan(ctx context.Context, source *arrow.Schema) (*Expansion, erro
 			return nil, refused("UNNEST of column %q, which is of type %s and not a list", e.Column, fields[x.at].Type)
 		}
 		value.Type = list.Elem()
+		// The value takes the place of its list, so expressions cannot read the list.
 		fields[x.at] = value
 	}
 	x.Rows = arrow.NewSchema(fields, nil)

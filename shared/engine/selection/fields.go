@@ -60,6 +60,7 @@ func described(f arrow.Field) arrow.Field {
 	return f
 }
 
+// withoutDeclarations removes the metadata on storage and computation.
 func withoutDeclarations(m arrow.Metadata) arrow.Metadata {
 	var keys, values []string
 	for i, key := range m.Keys() {
@@ -79,6 +80,7 @@ func isDeclaration(key string) bool {
 // lineage has the names that columns of the source have in the answer.
 type lineage map[string][]string
 
+// add records that the answer has a source column under a name.
 func (l lineage) add(bound *plan.Bound, name string) {
 	if column, ok := bound.Column(); ok {
 		l[column] = append(l[column], name)
@@ -93,8 +95,8 @@ const embeddingFunctions = "embedding_functions"
 // list with an object for each column, in their order.
 const columnDefinitions = "lancedb::column_definitions"
 
-// metadata returns the schema metadata for a result with the given fields: which of its columns are
-// embeddings of which others.
+// metadata returns the schema metadata for a result with the given fields. It records the embedding
+// columns and their sources.
 func (l lineage) metadata(source *arrow.Schema, fields []arrow.Field) arrow.Metadata {
 	var keys, values []string
 	add := func(key, text string) {
@@ -116,6 +118,7 @@ type definition struct {
 	Kind json.RawMessage `json:"kind"`
 }
 
+// embeddingKind is the JSON form of a definition's kind for embeddings.
 type embeddingKind struct {
 	Embedding embedding `json:"Embedding"`
 }
@@ -142,6 +145,7 @@ func (l lineage) definitions(raw string, source *arrow.Schema, fields []arrow.Fi
 	for i := range made {
 		made[i] = physical
 	}
+	// The definitions are in the order of the source's columns.
 	found := false
 	for i, f := range source.Fields()[:min(len(all), len(source.Fields()))] {
 		var kind embeddingKind
@@ -172,8 +176,8 @@ func AddPhysical(metadata map[string]string) {
 	metadata[columnDefinitions] = string(text)
 }
 
-// embeddings returns the entries whose two columns are in the result, with their names there, and "" if
-// there are none.
+// embeddings returns the entries whose two columns are in the result, under their names there, or
+// "" if there are none.
 func embeddings(raw string, l lineage) string {
 	var entries []map[string]json.RawMessage
 	if json.Unmarshal([]byte(raw), &entries) != nil {
@@ -183,6 +187,7 @@ func embeddings(raw string, l lineage) string {
 	for _, e := range entries {
 		from, sources := l.named(e, "source_column", "sourceColumn")
 		to, targets := l.named(e, "vector_column", "dest_column", "vectorColumn", "destColumn")
+		// A column may occur several times in the result, so each pair of names is an entry.
 		for _, s := range sources {
 			for _, t := range targets {
 				renamed := map[string]json.RawMessage{}

@@ -36,6 +36,7 @@ func (q *Query) planGroups(ctx context.Context, source *arrow.Schema) (*Plan, er
 			return nil, err
 		}
 		p.Query.GroupBy = append(p.Query.GroupBy, spelled)
+		// A key may be the number or the name of a result column.
 		if key, err = chosen(key, q.Columns, items, source); err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ type Plan struct {
 	Query   *Query         // as it is stored, with * expanded
 	Each    *Expansion     // nil if a source row gives at most one row
 	Columns []*plan.Bound  // the values of the columns of Query, over the rows that Each makes
-	Filter  *plan.Bound    // of those rows; nil: all of them
+	Filter  *plan.Bound    // condition on those rows; nil: all of them
 	Groups  *plan.Grouping // the groups over which Columns are evaluated; nil without GROUP BY
 	Schema  *arrow.Schema  // of the answer, with the metadata that describes its columns
 	Inputs  []string       // the columns of the source that are read, in its order
@@ -92,6 +92,8 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	if err := p.planFilter(ctx, q.Filter, rows, read); err != nil {
 		return nil, err
 	}
+	// Beside contains only the columns of expressions: the inputs of the values are read, but not repeated
+	// in each row.
 	if p.Each != nil {
 		for _, f := range source.Fields() {
 			if read[f.Name] {
@@ -164,6 +166,7 @@ func (q *Query) columns(x *Expansion, rows *arrow.Schema) ([]Column, error) {
 			}
 		}
 	}
+	// The position of a value distinguishes the rows of the same source row.
 	if q.Spread && slices.ContainsFunc(x.Value().Type.(*arrow.StructType).Fields(), func(f arrow.Field) bool { return f.Name == ordinal }) {
 		columns = append(columns, Column{Name: ChildIndex, Expr: syntax.Identifier(q.Each.Name) + "." + ordinal})
 	}
@@ -173,6 +176,7 @@ func (q *Query) columns(x *Expansion, rows *arrow.Schema) ([]Column, error) {
 	return columns, nil
 }
 
+// isReserved reports whether materialized views use a column name.
 func isReserved(name string) bool {
 	return name == SourceRowID || name == rowID || strings.HasPrefix(name, inputPrefix)
 }
@@ -199,6 +203,7 @@ func bind(ctx context.Context, text string, source *arrow.Schema,
 	return text, bound, nil
 }
 
+// refused returns the error for an unsupported query.
 func refused(format string, args ...any) error {
 	return sql.Errorf(sql.ErrUnsupported, sql.NoPos, format, args...)
 }

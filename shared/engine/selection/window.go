@@ -65,6 +65,7 @@ func (e *Each) window(ctx context.Context, source *arrow.Schema) (w *Window, col
 	if w.Size < 1 || w.Size > maxWindow {
 		return nil, "", nil, refused("%s: the size is %d; it counts the items of a window, from 1 to %d", windowName, w.Size, maxWindow)
 	}
+	// A small step would copy each item into many windows.
 	if least := (w.Size + maxWindowCopies - 1) / maxWindowCopies; w.Step < least || w.Step > maxWindow {
 		return nil, "", nil, refused("%s: the step is %d; windows of %d items can be from %d to %d items apart", windowName, w.Step, w.Size, least, maxWindow)
 	}

@@ -19,8 +19,8 @@ type Concealer struct {
 	replacer *strings.Replacer
 }
 
-// minLine is the minimal length of a line that is replaced by itself. Shorter lines are words that occur in
-// other texts.
+// minLine is the minimum length of a line of a value that is replaced by itself. Shorter lines are
+// words that occur in other texts.
 const minLine = 8
 
 const concealed = "***"

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// A Spec holds everything that a runtime receives about a function and its use. A function has no other
+// A Spec contains all inputs of a runtime for a function and its use. A function has no other
 // access to the service.
 type Spec struct {
 	Name       string
@@ -32,7 +32,7 @@ type Spec struct {
 	Shape Shape // of results
 
 	Binding string // identifies the use, such as the binding of a column; "" without one
-	Job     string // the job that the function is called for
+	Job     string // the job on whose behalf the function is called
 }
 
 // A Shape is the relation between the rows of a result and the rows of the call.

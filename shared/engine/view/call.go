@@ -12,19 +12,19 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// maxInline is the maximal size of a function in the schema metadata, which is read each time the table is
-// opened.
+// maxInline is the maximum size of a function in the schema metadata, which is read whenever the
+// table is opened.
 const maxInline = 64 << 10
 
 // A Spec is the description of a view's function in the metadata.
 type Spec struct {
 	viewapi.UDTFSpec
-	// Backend is that of an envelope which lies in a file; UDTF is then the key of the file.
+	// Backend is set if the envelope is in a file; UDTF is then the key of the file.
 	Backend string `json:"backend,omitempty"`
 }
 
-// Describe returns the description of a function for the metadata. file is the key of the file that the
-// envelope has to be written to, in the folder of the table; "" when the description holds it.
+// Describe returns the description of a function for the metadata. file is the key of the file for
+// the envelope, in the folder of the table; it is "" if the description contains the envelope.
 func Describe(u *viewapi.UDTFSpec) (function, file string, err error) {
 	kept := Spec{UDTFSpec: *u}
 	if len(u.UDTF) > maxInline {
@@ -41,7 +41,7 @@ func Describe(u *viewapi.UDTFSpec) (function, file string, err error) {
 // of rows with one value in a column.
 type Call struct {
 	Name, Version, Backend string
-	Envelope               string           // in base64, or the key of its file in the folder of the table
+	Envelope               string           // base64, or the key of its file in the folder of the table
 	Inputs                 *selection.Query // the query for the function's input
 	PartitionBy            string           // path of a column of the source; "" is none
 	Batch                  bool             // the function takes several rows at once
@@ -54,8 +54,8 @@ type Skips struct {
 	Fraction float64 // of the partitions; 0 is no bound
 }
 
-// calls reads the function of a view whose kind is not KindQuery. missing is the reason if it cannot be
-// called.
+// calls reads the function of a view whose kind is not KindQuery. missing is the reason if it
+// cannot be called.
 func (d *Definition) calls(query *selection.Query) (missing string) {
 	e, spec, missing := envelopeOf(d.Function)
 	switch {
@@ -77,6 +77,7 @@ func (d *Definition) calls(query *selection.Query) (missing string) {
 		Name: spec.Name, Version: spec.Version, Backend: e.Backend, Envelope: spec.UDTF, PartitionBy: spec.PartitionBy,
 		Batch: spec.Batch != nil && *spec.Batch, Inputs: query, Skips: skipsOf(spec.ErrorHandling),
 	}
+	// The inputs of the function replace the columns of the query.
 	if spec.InputColumns != nil {
 		call.Inputs = &selection.Query{Source: d.Source, Filter: query.Filter, Limit: query.Limit, Columns: []selection.Column{}}
 		for _, path := range spec.InputColumns {

@@ -16,14 +16,14 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// The function of a view of kind chunker or udtf is an envelope: a JSON object, stored in the metadata as
-// base64 with the SHA-256 of that text. The field backend names the runtime. Executors run most functions:
-// see call.go. The built-in one runs the functions of package chunking:
+// The function of a view of kind chunker or udtf is an envelope: a JSON object, stored in the
+// metadata as base64 with the SHA-256 of that text. The field backend names the runtime. Executors
+// run most functions: see call.go. The built-in one runs the functions of package chunking:
 //
 //	{"backend": "builtin", "name": "split_text", "args": {"text": "body", "size": 800, "overlap": 100}}
 //
-// args maps parameter names to constants. text is an expression over the source; without it, the text is
-// the only column in the field input_columns beside the envelope.
+// args maps parameter names to constants. text is an expression over the source; if it is absent,
+// the text is the only column in the description's field input_columns.
 type envelope struct {
 	Backend string                     `json:"backend"`
 	Name    string                     `json:"name"`
@@ -103,7 +103,7 @@ func arguments(f *chunking.Function, e envelope, columns []string) (args []strin
 	for _, p := range f.Params {
 		raw, ok := e.Args[p.Name]
 		if !ok && given == 0 {
-			break // others have defaults
+			break // the further parameters have defaults
 		}
 		if !ok {
 			raw, _ = json.Marshal(p.Default)

@@ -29,7 +29,7 @@ const (
 	IsSet = "__is_set"
 )
 
-// genevaQuery is the query of a view as Geneva writes it, as far as it can be run here.
+// genevaQuery is the part of a query in Geneva's form that this service can run.
 type genevaQuery struct {
 	Base        map[string]json.RawMessage `json:"base"`
 	Shuffle     json.RawMessage            `json:"shuffle"`
@@ -72,6 +72,7 @@ func Geneva(kind Kind, text, function string, namespace []string) *Definition {
 	}
 	var q genevaQuery
 	if err := json.Unmarshal([]byte(text), &q); err != nil {
+		// A plain query may be SQL instead of Geneva's JSON.
 		if kind == KindQuery {
 			d.run(text)
 			return d
@@ -131,7 +132,7 @@ func (d *Definition) metadata(namespace []string, version uint64) map[string]str
 	return m
 }
 
-// settings are stored by this service beside Geneva's layout.
+// settings are stored by this service in addition to Geneva's layout.
 type settings struct {
 	AutoRefresh bool `json:"auto_refresh"`
 }
@@ -143,7 +144,7 @@ func (s settings) String() string {
 	return string(text)
 }
 
-// isAutoRefreshed reports whether the view shall be refreshed when its source has changed.
+// isAutoRefreshed reports whether the view is refreshed automatically after changes of its source.
 func isAutoRefreshed(metadata map[string]string) bool {
 	var s settings
 	return json.Unmarshal([]byte(metadata[settingsKey]), &s) == nil && s.AutoRefresh
@@ -179,6 +180,8 @@ func isUnset(raw json.RawMessage) bool {
 
 // query returns the parsed query, or the reason why it cannot be computed.
 func (q *genevaQuery) query() (query *selection.Query, missing string) {
+	// A part that this service cannot run makes the view unsupported, because ignoring it would give wrong
+	// rows.
 	for _, other := range []struct {
 		name string
 		raw  json.RawMessage
@@ -230,7 +233,7 @@ func genevaColumns(raw json.RawMessage) ([]selection.Column, error) {
 		if err != nil {
 			return nil, err
 		}
-		column := selection.Column{Name: name.(string)} // the decoder accepts no other type
+		column := selection.Column{Name: name.(string)} // the decoder returns no other type here
 		if err := in.Decode(&column.Expr); err != nil {
 			return nil, err
 		}

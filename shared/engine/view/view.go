@@ -1,7 +1,8 @@
-// Package view reads and writes the definitions of materialized views, which are stored in their schema
-// metadata. A materialized view is a table whose rows are written by refreshes only.
+// Package view reads and writes the definitions of materialized views, which are stored in their
+// schema metadata. A materialized view is a table whose rows are written by refreshes only.
 //
-// There are two layouts. Views in the layout of native LanceDB 0.40 can be refreshed by LanceDB, too:
+// There are two layouts. LanceDB itself can also refresh views in the layout of native LanceDB
+// 0.40:
 //
 //	mv.definition         {"format":1,"kind":"query","query":"SELECT …"}
 //	mv.incarnation        a UUID for each physical creation
@@ -10,8 +11,8 @@
 //
 // Views created through the Lance Namespace protocol have Geneva's layout (geneva.go).
 //
-// Anyone who can write a table can write its metadata, so a definition is untrusted. [Read] checks its
-// form, and callers check that the reader may read the named source.
+// Anyone who can write a table can write its metadata, so a definition is untrusted. [Read] checks
+// its form, and callers check that the reader may read the named source.
 //
 // Source: lancedb 0.40, materialized_view.rs; Geneva's layout as written by its client.
 package view
@@ -99,6 +100,7 @@ func Parse(text string) (*selection.Query, error) {
 	return query, protocol.CheckID(query.Source)
 }
 
+// invalid converts an SQL error in a view's query to InvalidInput.
 func invalid(err error) error {
 	var bad *sql.Error
 	if !errors.As(err, &bad) {
@@ -140,8 +142,8 @@ func define(query *selection.Query) (*Definition, error) {
 // ErrNone is the error for metadata without a definition.
 var ErrNone = protocol.Errorf(protocol.InvalidInput, "the table is not a materialized view: its metadata holds no definition")
 
-// Read returns the definition that the metadata of a schema holds, or ErrNone. A definition that is
-// of an unknown form has no Query.
+// Read returns the definition in the metadata of a schema, or ErrNone. A definition of an unknown
+// form has no Query.
 func Read(metadata map[string]string) (*Definition, error) {
 	text, ok := metadata[definitionKey]
 	if !ok {
@@ -220,7 +222,7 @@ func (d *Definition) schema(answer *arrow.Schema, incarnation string) *arrow.Sch
 	metadata := answer.Metadata().ToMap()
 	selection.AddPhysical(metadata)
 	metadata[definitionKey], metadata[IncarnationKey] = d.Text, incarnation
-	if d.Auto { // otherwise the metadata equal those of native writers
+	if d.Auto { // if false, the metadata is the same as from native writers
 		metadata[settingsKey] = settings{d.Auto}.String()
 	}
 	all := arrow.MetadataFrom(metadata)

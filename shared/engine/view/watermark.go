@@ -10,7 +10,7 @@ import (
 // in the schema metadata, where native readers look for it.
 type Watermark struct {
 	Source   uint64    // version of the source
-	SourceTS uint64    // when that version was made, in nanoseconds since 1970
+	SourceTS uint64    // time of that version, in nanoseconds since 1970
 	At       time.Time // of the refresh
 }
 

@@ -1,5 +1,5 @@
-// Package wal reads what a table says about a write-ahead log that native writers keep beside it. Rows in a log are
-// not read, and none are written there.
+// Package wal reads the table metadata of a write-ahead log of native writers. This service neither reads nor writes the
+// rows in a log.
 package wal
 
 import (
@@ -16,8 +16,8 @@ import (
 	"tiltyard/shared/protocol/dataapi"
 )
 
-// Spec returns how native writers collect rows in a write-ahead log beside a version, nil if they do not.
-// The error is Unsupported for ways that clients have no words for.
+// Spec returns the configuration of a version's write-ahead log, nil if it has none. The error is
+// Unsupported for a configuration that the protocol cannot express.
 func Spec(d *dataset.Dataset) (*dataapi.LSMWriteSpec, error) {
 	entry, err := logOf(d)
 	if err != nil || entry == nil {
@@ -26,9 +26,9 @@ func Spec(d *dataset.Dataset) (*dataapi.LSMWriteSpec, error) {
 	return specOf(d, entry)
 }
 
-// logOf returns the entry of the log of a version, nil if it has none.
+// logOf returns the manifest's entry of the log, nil if there is none.
 func logOf(d *dataset.Dataset) (*pb.IndexMetadata, error) {
-	// Nearly all reads get by without decoding the section.
+	// This avoids decoding the section for nearly all reads.
 	if !bytes.Contains(d.Manifest().IndexSection, []byte(indexmeta.MemWAL)) {
 		return nil, nil //nolint:nilnil // there is none
 	}
@@ -85,11 +85,12 @@ func specOf(d *dataset.Dataset, entry *pb.IndexMetadata) (*dataapi.LSMWriteSpec,
 	return made, nil
 }
 
-// CheckWhole returns Unsupported for a version with a log: the files of the table lack its rows.
+// CheckWhole returns Unsupported for a version with a log, because the files of the table lack its
+// rows.
 func CheckWhole(d *dataset.Dataset) error { return Check(d, nil) }
 
-// Check is CheckWhole for a request that may do without the rows in the log, for which wanted is false, or that
-// insists on a log, for which wanted is true.
+// Check returns an error if a request cannot be answered because of a log. If wanted is nil, a version with a log is
+// Unsupported. If it is false, the request ignores the log. If it is true, a version without a log is InvalidInput.
 func Check(d *dataset.Dataset, wanted *bool) error {
 	if wanted != nil && !*wanted {
 		return nil

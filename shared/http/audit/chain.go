@@ -23,8 +23,8 @@ import (
 // Message is the message of a line of the audit, which distinguishes it from other lines of the log.
 const Message = "audit"
 
-// NewHandler returns a handler of a new chain, which writes each line to w with one call of Write. form
-// makes the handler that gives lines their form: JSON, or the text of package slog.
+// NewHandler returns a handler that starts a new chain, and writes each line to w with one call of
+// Write. form returns the handler that formats lines: as JSON, or as the text of package slog.
 func NewHandler(w io.Writer, form func(io.Writer) slog.Handler) slog.Handler {
 	var name [8]byte
 	_, _ = rand.Read(name[:]) // never returns an error: a failure ends the program
@@ -38,11 +38,13 @@ type chain struct {
 	w    io.Writer
 
 	mu     sync.Mutex
-	lines  uint64 // that were written
+	lines  uint64 // number of written lines
 	before string // hash of the last one
 	line   bytes.Buffer
 }
 
+// A handler writes lines to a chain. Handlers with attributes or groups share the chain of the first
+// one.
 type handler struct {
 	*chain
 	form slog.Handler // writes to the line of the chain
@@ -51,7 +53,8 @@ type handler struct {
 // Enabled returns true: no level drops a line of the audit.
 func (h handler) Enabled(context.Context, slog.Level) bool { return true }
 
-// Handle writes a line. A line that w does not take counts: its absence shows.
+// Handle writes a line. If w fails, the line still counts, so that a verifier reports it as
+// missing.
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,6 +78,7 @@ func (h handler) WithGroup(name string) slog.Handler {
 	return handler{h.chain, h.form.WithGroup(name)}
 }
 
+// hashOf returns the SHA-256 of a line in hexadecimal.
 func hashOf(line []byte) string {
 	sum := sha256.Sum256(line)
 	return hex.EncodeToString(sum[:])

@@ -11,10 +11,10 @@ import (
 	"strconv"
 )
 
-// maxLine is the longest line that Verify reads, in bytes.
+// maxLine bounds the bytes of a line. [Verifier.Read] fails for a longer one.
 const maxLine = 1 << 20
 
-// A Verifier collects lines of the audit, which may come in any order and more than once.
+// A Verifier collects lines of the audit log, in any order and with repetitions.
 type Verifier struct {
 	chains map[string]map[uint64]entry
 	lines  int
@@ -33,8 +33,8 @@ var (
 	endText   = regexp.MustCompile(` chain=([0-9a-f]{16}) line=([0-9]+) before=(""|[0-9a-f]*)$`)
 )
 
-// Read adds the lines of the audit among the lines of r. It skips other lines of the log, and around
-// lines of JSON the text that tools add, such as the time, and line feeds that they leave out.
+// Read adds the audit lines among the lines of r. It skips other lines of the log. It accepts text
+// around the JSON of a line, such as a time that a tool adds, and missing line feeds.
 func (v *Verifier) Read(r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
@@ -77,6 +77,8 @@ func (v *Verifier) fail(format string, args ...any) {
 	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
 }
 
+// add records a line by chain and number. A different line with the same number is a fault; the same
+// line again is not.
 func (v *Verifier) add(chain string, n uint64, e entry) {
 	if v.chains == nil {
 		v.chains = map[string]map[uint64]entry{}

@@ -24,8 +24,8 @@ var static embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler returns a handler that serves the pages below the base path, and gives every other request
-// to next.
+// Handler returns a handler that serves the pages below the base path, and passes all other
+// requests to next.
 func Handler(next http.Handler, basePath string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, ok := strings.CutPrefix(r.URL.Path, strings.TrimSuffix(basePath, "/")+"/")
@@ -35,9 +35,9 @@ func Handler(next http.Handler, basePath string) http.Handler {
 	})
 }
 
-// serve answers with the file of that name, or with the page of a folder, and reports whether there
-// is one. A browser that opens the root path is redirected to the console; other clients get the
-// answer of next.
+// serve answers with the named file, or with the page of a folder, and reports whether it exists. A
+// browser that opens the root path is redirected to the console; other clients get the answer of
+// next.
 func serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	switch {
 	case name == "" && asksForPage(r):
@@ -69,7 +69,8 @@ func serve(w http.ResponseWriter, r *http.Request, name string) bool {
 // asksForPage reports whether a browser requests a page. Other clients name no media type, or JSON.
 func asksForPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
-// isPage reports whether a folder has a page, for a request without the slash at the end.
+// isPage reports whether a folder has a page, so that a request without the final slash can be
+// redirected.
 func isPage(folder string) bool {
 	if folder == "" {
 		return false
@@ -86,7 +87,7 @@ func redirect(w http.ResponseWriter, to string, status int) bool {
 	return true
 }
 
-// contentType does not use the MIME tables of the machine, which differ.
+// contentType does not use the MIME tables of the operating system, because they differ.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".js":

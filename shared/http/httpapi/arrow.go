@@ -22,7 +22,7 @@ type arrowForm struct {
 	compression arrowipc.Compression
 }
 
-// asked returns the form that a client requests by its Accept header, such as
+// asked returns the form in the Accept header of a request, such as
 //
 //	Accept: application/vnd.apache.arrow.stream; compression=zstd
 //
@@ -48,6 +48,7 @@ func (f arrowForm) asked(accept []string) arrowForm {
 	return f
 }
 
+// writer returns a writer of an Arrow file or stream.
 func (f arrowForm) writer(w io.Writer, schema *arrow.Schema) (*arrowipc.Writer, error) {
 	if f.contentType == arrowipc.ContentTypeStream {
 		return arrowipc.NewStreamWriter(w, schema, f.compression), nil
@@ -55,8 +56,8 @@ func (f arrowForm) writer(w io.Writer, schema *arrow.Schema) (*arrowipc.Writer, 
 	return arrowipc.NewFileWriter(w, schema, f.compression)
 }
 
-// writeRows streams batches in an Arrow form. The header goes out with the first batch, so that an
-// error before it is still an error response.
+// writeRows streams batches in an Arrow form. The header is sent with the first batch, so that an
+// error before it can still be an error response.
 func (c *call) writeRows(rows *protocol.Rows, form arrowForm) error {
 	out := &arrowResponse{call: c, rows: rows, form: form}
 	for batch, err := range rows.Batches {
@@ -84,7 +85,7 @@ func (c *call) writeRows(rows *protocol.Rows, form arrowForm) error {
 	if err := out.buffer.Flush(); err != nil {
 		out.abort(err)
 	}
-	out.buffer.Reset(io.Discard) // which lets go of the connection
+	out.buffer.Reset(io.Discard) // releases the connection
 	buffers.Put(out.buffer)
 	return nil
 }

@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// pace is how many bytes of a body or an answer a client must send or take within
+	// pace is the number of bytes of a body or an answer that a client must send or receive within
 	// [Options.StallTimeout].
 	pace = 64 << 10
 	// firstBody is the size of the buffer for a JSON body before any byte has arrived.
 	firstBody = 64 << 10
-	// parsedFactor is how many bytes of memory one byte of JSON needs, with its text and the copy
-	// that is parsed. The worst case is a list of one-digit numbers, which become doubles.
+	// parsedFactor is the memory per byte of JSON, including its text and the parsed copy. The worst
+	// case is a list of one-digit numbers, which become doubles.
 	parsedFactor = 5
 )
 
 // readBody reads a JSON body. It takes memory as the bytes arrive, and memory for the parsed form
-// when they are all there, so that a client that announces much and sends little holds little.
+// at the end, so that a client that announces a large body but sends little occupies little memory.
 func (c *call) readBody(body io.Reader) ([]byte, error) {
 	c.pace(c.r.ContentLength)
 	size := int64(512)
 	if c.r.ContentLength >= 0 {
 		size = min(c.r.ContentLength+1, firstBody)
 	}
-	var hold memory.Hold // until the request ends
+	var hold memory.Hold // released at the end of the request
 	if err := hold.Resize(c.ctx(), size); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (c *call) readBody(body io.Reader) ([]byte, error) {
 		data = data[:len(data)+n]
 		switch {
 		case errors.Is(err, io.EOF):
-			// The server goes on reading, to notice when the client disconnects.
+			// The server continues to read, to notice that the client disconnects.
 			_ = http.NewResponseController(c.w).SetReadDeadline(c.end)
 			return data, hold.Resize(c.ctx(), parsedFactor*int64(cap(data)))
 		case err != nil:
@@ -64,8 +64,8 @@ func (c *call) readBody(body io.Reader) ([]byte, error) {
 	}
 }
 
-// pace starts to hold the client to a rate at which it sends its body. It ignores a short body,
-// because that holds little memory.
+// pace starts to enforce a minimum rate at which the client sends its body. It ignores a short
+// body, because that occupies little memory.
 func (c *call) pace(length int64) {
 	if length < 0 || length > 4<<10 {
 		c.progress(pace)
@@ -88,7 +88,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// bodyTooSlow returns the error for a body whose next bytes did not arrive in time, else nil.
+// bodyTooSlow returns an error if the next bytes of the body did not arrive in time, and nil
+// otherwise.
 func (c *call) bodyTooSlow(err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(c.end) {
 		return nil

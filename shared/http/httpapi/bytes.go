@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Bytes serves an operation that answers with bytes, a part of which a client can select by a Range
-// header. A nil value is answered with 204.
+// Bytes serves an operation that answers with bytes, of which a client can select a part by a Range
+// header. A null value is answered with 204.
 func Bytes[Req any, PReq interface {
 	*Req
 	protocol.Request
@@ -35,7 +35,7 @@ func Bytes[Req any, PReq interface {
 
 const contentTypeBytes = "application/octet-stream"
 
-// bytesPiece is how much of an answer is held in memory at a time.
+// bytesPiece is the part of an answer that is held in memory at a time.
 const bytesPiece = 8 << 20
 
 // writeBytes sends the part of a value that the request selects. An error before the first piece is
@@ -75,7 +75,7 @@ func (c *call) writeBytes(value *protocol.Bytes, contentType string) error {
 	for {
 		_, gone := c.w.Write(piece)
 		if from, size = from+int64(len(piece)), size-int64(len(piece)); size == 0 || gone != nil {
-			return nil //nolint:nilerr // a client that has gone misses nothing
+			return nil //nolint:nilerr // the client has disconnected
 		}
 		if piece, err = value.Read(c.ctx(), from, min(size, bytesPiece)); err != nil {
 			c.err, c.cut = err, true
@@ -84,10 +84,10 @@ func (c *call) writeBytes(value *protocol.Bytes, contentType string) error {
 	}
 }
 
-// A byteRange is a part of a value. Size 0 means that the range lies beyond the value's end.
+// A byteRange is a part of a value. Size 0 means that the range is beyond the value's end.
 type byteRange struct{ from, size int64 }
 
-// parseRange reads a Range header with one range. ok is false for no range, several ranges, or
+// parseRange parses a Range header. ok is false if it is absent, has several ranges, or uses
 // another unit; the whole value is then the answer, as RFC 9110 requires.
 func parseRange(header string, total int64) (byteRange, bool) {
 	spec, ok := strings.CutPrefix(header, "bytes=")

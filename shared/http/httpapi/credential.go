@@ -15,7 +15,7 @@ var errNoCredentials = &protocol.Error{
 }
 
 // signIn authenticates the sender of the request and checks its rights as far as headers and path
-// allow. It runs before the body is read, so that unauthenticated clients take no memory. The
+// allow. It runs before the body is read, so that unauthenticated clients occupy no memory. The
 // identity object that some bodies contain is not a credential.
 func (c *call) signIn() error {
 	token, ok, err := headerToken(c.r.Header)
@@ -28,6 +28,8 @@ func (c *call) signIn() error {
 	return c.authenticate(token)
 }
 
+// authenticate verifies a token and puts its principal into the context. Without policies it checks
+// the scopes of the token; otherwise it prepares the evaluation of the policies.
 func (c *call) authenticate(token string) error {
 	if c.Verifier == nil {
 		return &protocol.Error{Code: protocol.Unauthenticated, Message: "this server accepts no credentials"}
@@ -56,7 +58,7 @@ func (c *call) admit() error {
 	return c.access.Admit(c.match.operation, c.id)
 }
 
-// admitTargets checks the policies for the other objects that a request names.
+// admitTargets checks the policies for the other objects of a request.
 func (c *call) admitTargets(req protocol.Request) error {
 	several, ok := req.(interface{ Targets() []protocol.Target })
 	if c.access == nil || !ok {
@@ -65,9 +67,9 @@ func (c *call) admitTargets(req protocol.Request) error {
 	return c.access.AdmitTargets(several.Targets())
 }
 
-// headerToken takes the token from Authorization, else from x-api-key. The verifiers treat both
-// alike: an API key may come as a bearer token. A gateway may have joined repeated headers with
-// commas, which tokens do not contain.
+// headerToken returns the token from Authorization, or else from x-api-key. The verifiers do not
+// distinguish them: an API key may be sent as a bearer token. A gateway may have joined repeated
+// headers with commas, which tokens do not contain.
 func headerToken(header http.Header) (token string, ok bool, err error) {
 	for _, name := range []string{"Authorization", "X-Api-Key"} {
 		values := header.Values(name)

@@ -102,6 +102,7 @@ func Handler(routes []Route, options Options) http.Handler {
 	return h
 }
 
+// withDefaults returns the options with defaults in place of zero values.
 func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -168,8 +169,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// setOrigin adds the request ids of the gateway and of Lambda to an answer, by which a client can
-// refer to their logs.
+// setOrigin adds the request ids of the gateway and of Lambda to an answer, so that a client can
+// find their logs.
 func setOrigin(header http.Header, o requestid.IDs) {
 	if o.Gateway != "" {
 		header.Set("X-Gateway-Request-Id", o.Gateway)
@@ -203,12 +204,12 @@ type call struct {
 	requestID string
 	match     match
 	principal *auth.Principal
-	access    *auth.Access // nil when there are no policies
+	access    *auth.Access // nil if there are no policies
 	body      []byte       // JSON, as it arrived
 	object    string       // canonical id, for the log
 	memory    *memory.Share
-	span      *tracing.Span // nil when there are no traces
-	end       time.Time     // deadline of the connection, a little after that of the request
+	span      *tracing.Span // nil if there are no traces
+	end       time.Time     // deadline of the connection, a little after the deadline of the request
 	paced     int           // bytes of the body since the last deadline was set
 	err       error         // the error that was answered, for the log
 
@@ -217,7 +218,7 @@ type call struct {
 	delimiter                  string   // the delimiter in the path
 	code, version, transaction string
 	received                   countedBody
-	rows                       int64 // of the answer, as far as they were written
+	rows                       int64 // rows written so far
 	cut                        bool  // the answer broke off after its start
 	storage                    objectstore.Usage
 	cold                       bool
@@ -252,8 +253,8 @@ func (c *call) run() error {
 	return c.answerDeadline(route.serve(c))
 }
 
-// unserved is the error for an operation without a route. A gateway sends operations whose path it
-// does not recognize to a handler that serves none.
+// unserved is the error for an operation without a route. A gateway sends operations with an
+// unknown path to a handler without routes.
 func (c *call) unserved() error {
 	err := protocol.Errorf(protocol.Unsupported, "operation %s is not supported by this server", c.match.operation.Name)
 	if path := c.r.URL.EscapedPath(); strings.Contains(path, "//") {
@@ -279,8 +280,8 @@ func (c *call) answerDeadline(err error) error {
 	return err
 }
 
-// containPanic answers a panic of the program with 500, or aborts the connection when the answer
-// has begun.
+// containPanic answers a panic of the program with 500, or aborts the connection if the answer has
+// begun.
 func (c *call) containPanic() {
 	cause := recover()
 	if cause == nil {

@@ -19,9 +19,9 @@ import (
 // maxJSONDepth bounds the nesting of a body.
 const maxJSONDepth = 64
 
-// unmarshal decodes a JSON object into a request. It is stricter than encoding/json where that
-// hides mistakes (duplicate keys, invalid UTF-8, deep nesting), and more lenient where clients
-// differ: 10.0 is as good an integer as 10. Errors name the field.
+// unmarshal decodes a JSON object into a request. It is stricter than encoding/json about mistakes
+// (duplicate keys, invalid UTF-8, deep nesting), and more lenient about differences between
+// clients: it accepts 10.0 as an integer. Errors name the field.
 func unmarshal(data []byte, into any) error {
 	if !utf8.Valid(data) {
 		return protocol.Errorf(protocol.InvalidInput, "body is not valid UTF-8")
@@ -30,7 +30,7 @@ func unmarshal(data []byte, into any) error {
 	if err := n.run(); err != nil {
 		return cmp.Or(checkSyntax(data), err)
 	}
-	// What the normalizer copies is valid if the body is, so encoding/json checks the syntax.
+	// The normalizer's output is valid JSON only if the body is, so encoding/json checks the syntax.
 	err := json.Unmarshal(n.out, into)
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		return cmp.Or(checkSyntax(data), explainJSON(err))
@@ -41,6 +41,7 @@ func unmarshal(data []byte, into any) error {
 	return nil
 }
 
+// checkSyntax returns the error for malformed JSON, with its offset.
 func checkSyntax(data []byte) error {
 	if !json.Valid(data) {
 		var syntax *json.SyntaxError
@@ -64,15 +65,15 @@ var (
 	errNoObject = protocol.Errorf(protocol.InvalidInput, "body must be a JSON object")
 )
 
-// normalizer copies JSON. It refuses deep nesting and duplicate keys, and writes integral
-// numbers as integers, because encoding/json accepts nothing else for integer fields. Of JSON that is not valid it
-// makes none that is.
+// normalizer copies JSON. It refuses deep nesting and duplicate keys, and writes integral numbers as integers, because
+// encoding/json accepts only these for integer fields. It never turns invalid JSON into valid JSON.
 type normalizer struct {
 	in, out []byte
 	pos     int
 	open    []map[string]bool // keys seen in each open object; nil for an array
 }
 
+// run copies the tokens of the input.
 func (n *normalizer) run() error {
 	if !startsObject(n.in) {
 		return errNoObject
@@ -117,6 +118,7 @@ func (n *normalizer) run() error {
 	return nil
 }
 
+// push enters an object or an array.
 func (n *normalizer) push(object bool) error {
 	if len(n.open) == maxJSONDepth {
 		return protocol.Errorf(protocol.InvalidInput, "body is nested deeper than %d levels", maxJSONDepth)
@@ -144,6 +146,7 @@ func (n *normalizer) text() []byte {
 	return nil
 }
 
+// key checks that a key is new in its object.
 func (n *normalizer) key(literal []byte) error {
 	var key string
 	if err := json.Unmarshal(literal, &key); err != nil {
@@ -157,7 +160,7 @@ func (n *normalizer) key(literal []byte) error {
 	return nil
 }
 
-// number copies the number at pos and moves behind it. It returns false if it is none.
+// number copies the number at pos and advances. It returns false if there is no number.
 func (n *normalizer) number() bool {
 	number, integral := scanNumber(n.in[n.pos:])
 	if number == nil {
@@ -171,9 +174,9 @@ func (n *normalizer) number() bool {
 	return true
 }
 
-// scanNumber returns the number that data begins with, nil if there is none. mayBeIntegral is false for those that
-// are integers already, and for those with a fraction and no exponent. Most numbers are of these two forms, and
-// parsing the numbers of a vector twice would be slow.
+// scanNumber returns the number that data begins with, or nil if there is none. mayBeIntegral is false for integers, and
+// for numbers with a fraction and no exponent. Most numbers have one of these two forms, and parsing the numbers of a
+// vector twice would be slow.
 //
 //	number = ["-"] ("0" | digits without a leading 0) ["." digits] [("e" | "E") ["+" | "-"] digits]
 func scanNumber(data []byte) (number []byte, mayBeIntegral bool) {
@@ -214,7 +217,7 @@ func scanNumber(data []byte) (number []byte, mayBeIntegral bool) {
 	return data[:at], mayBeIntegral
 }
 
-// integer rewrites 1.0 and 1e3 as 1 and 1000 and leaves all other numbers alone.
+// integer rewrites 1.0 and 1e3 as 1 and 1000, and returns all other numbers unchanged.
 func integer(number []byte) []byte {
 	const exact = 1 << 53 // larger float64 values are all integers, and not exact
 	f, err := strconv.ParseFloat(string(number), 64)
@@ -224,7 +227,8 @@ func integer(number []byte) []byte {
 	return strconv.AppendInt(nil, int64(f), 10)
 }
 
-// explainJSON turns an error of encoding/json into one that names the field and the expected type.
+// explainJSON turns an error of encoding/json into an error that names the field and the expected
+// type.
 func explainJSON(err error) error {
 	var known *protocol.Error
 	if errors.As(err, &known) {

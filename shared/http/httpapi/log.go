@@ -93,7 +93,8 @@ func (h *handler) log(ctx context.Context, s *Served) {
 }
 
 // audit writes the line of a change, whether it succeeded or not, and of a request that was refused
-// because of its sender. Its message distinguishes it from other lines, and no log level drops it.
+// because of its sender. Its message distinguishes it from other lines, and it is written at all
+// log levels.
 func (h *handler) audit(ctx context.Context, s *Served) {
 	if h.Audit == nil || s.Operation.Name == "" || s.Operation.Access != protocol.Write && !s.denied() {
 		return

@@ -16,18 +16,19 @@ import (
 	"tiltyard/shared/storage/format"
 )
 
-// A mutation that a client sends again happens once. Two headers mark a request as a repetition:
+// A mutation that a client sends again is executed once. Two headers mark a request as a
+// repetition:
 //
-//	Idempotency-Key   users choose it for this purpose; with another request it is refused
-//	X-Request-Id      LanceDB clients send the same one when they repeat a request. Other
-//	                  clients may use one for many requests, so the body counts as well
+// 	Idempotency-Key   users choose it for this purpose; with another request it is refused
+// 	X-Request-Id      LanceDB clients send the same one when they repeat a request. Other
+// 	                  clients may use one for many requests, so the body is compared as well
 //
 // Clients repeat Arrow streams under a new request id, so only the key counts for them. The handler
 // hashes a stream while it reads it, and reads a repeated one to its end before it sends the first
 // one's answer. stream.go recognizes streams without a key, as far as that is possible.
 
-// ledgerTime bounds the work on the ledger after a mutation, when the deadline of the request may
-// have passed.
+// ledgerTime bounds the work on the ledger after a mutation, because the deadline of the request
+// may have passed.
 const ledgerTime = 10 * time.Second
 
 // maxKeyBytes is the length of the longest key that a client may choose.
@@ -36,8 +37,8 @@ const maxKeyBytes = 255
 // keyPrefix distinguishes keys that clients choose from ids of requests.
 const keyPrefix = "key "
 
-// repeatKey returns the key by which a repetition of the request is recognized, "" if the request
-// is not recognized at all. chosen means that the client chose the key for this purpose.
+// repeatKey returns the key by which a repetition of the request is recognized, or "" if it cannot
+// be recognized. chosen means that the client chose the key for this purpose.
 func (c *call) repeatKey() (key string, chosen bool) {
 	operation := c.match.operation
 	if c.Ledger == nil || operation.Access != protocol.Write || c.routes[operation.Name].concealed {
@@ -53,8 +54,8 @@ func (c *call) repeatKey() (key string, chosen bool) {
 	return "id " + id, false
 }
 
-// sentAgain reports whether LanceDB clients repeat JSON mutations of the group by themselves.
-// Entering other mutations in the ledger would cost two writes each without a use.
+// sentAgain reports whether LanceDB clients repeat JSON mutations of the group automatically.
+// Entering other mutations in the ledger would cost two writes each for nothing.
 func sentAgain(group protocol.Group) bool {
 	switch group {
 	case protocol.GroupSchema, protocol.GroupData, protocol.GroupIndex, protocol.GroupVersion, protocol.GroupRef:
@@ -71,9 +72,8 @@ func (c *call) sum() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// once serves a request, or returns the reply that the same request got before. serve returns a
-// value for [call.encode]. serve reads a body that has not been read yet from stream, which is nil
-// when there is none.
+// once serves a request, or returns the reply to the same request from the ledger. serve returns a
+// value for [call.encode]. stream hashes a body that serve reads; it is nil if there is none.
 func (c *call) once(stream *idempotency.Digest, serve func() (any, error)) (reply, error) {
 	request, ok, err := c.repeatable()
 	if err != nil {
@@ -97,8 +97,8 @@ func (c *call) once(stream *idempotency.Digest, serve func() (any, error)) (repl
 	return c.serveAndNote(note, serve)
 }
 
-// repeatable returns the request in the form that the ledger recognizes. ok is false when the
-// request is not recognized.
+// repeatable returns the request in the form for the ledger. ok is false if a repetition cannot be
+// recognized.
 func (c *call) repeatable() (r idempotency.Request, ok bool, err error) {
 	key, chosen := c.repeatKey()
 	if key == "" {
@@ -117,10 +117,9 @@ func (c *call) repeatable() (r idempotency.Request, ok bool, err error) {
 	return r, true, nil
 }
 
-// serveAndNote serves a request and enters the reply in the ledger. It does not enter an error
-// after which nothing has changed. It does enter an error after which a change may have been made,
-// unless the next attempt can find that change, so that a repetition does not change the table
-// again.
+// serveAndNote serves a request and enters the reply in the ledger. It does not enter an error if
+// nothing has changed. It does enter an error if a change may have been made, unless the next
+// attempt can find that change, so that a repetition does not change the table again.
 func (c *call) serveAndNote(note *idempotency.Note, serve func() (any, error)) (reply, error) {
 	c.attempt(note.Attempt())
 	value, failure := serve()
@@ -153,8 +152,8 @@ func (c *call) serveAndNote(note *idempotency.Note, serve func() (any, error)) (
 }
 
 // encodeForLedger encodes a response for the client and for the ledger. A response with credentials
-// has the method WithoutCredentials: the ledger is a part of the storage, which must not hold them,
-// and they would be old when the request is repeated.
+// has the method WithoutCredentials: the ledger must not store credentials, and they would have
+// expired when the request is repeated.
 func (c *call) encodeForLedger(value any) (sent, noted reply, err error) {
 	if sent, err = c.encode(value); err != nil {
 		return reply{}, reply{}, err
@@ -173,7 +172,7 @@ func unsettled(failure error) bool {
 	return errors.As(failure, &known) && known.Unsettled
 }
 
-// attempt makes the changes of the request carry the id of the attempt.
+// attempt makes the request's commits carry the id of the attempt.
 func (c *call) attempt(a *idempotency.Attempt) {
 	c.r = c.r.WithContext(idempotency.WithAttempt(c.ctx(), a))
 }

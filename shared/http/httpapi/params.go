@@ -68,6 +68,7 @@ func eachField(v reflect.Value, visit func(reflect.StructField, reflect.Value) e
 	return nil
 }
 
+// decodeParameter parses the text of a parameter into a field.
 func decodeParameter(name, text string, v reflect.Value) error {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))

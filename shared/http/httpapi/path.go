@@ -8,14 +8,16 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// router finds the operation of a path. There are about a hundred patterns, all short, so the router
-// tries them one after the other. Patterns with more literal segments come first, so that {id} does
-// not match "version" of /v1/table/version/batch-create.
+// router finds the operation of a path. There are about a hundred patterns, all short, so the
+// router tries one after the other. Patterns with more literal segments come first, so that {id}
+// does not match "version" of /v1/table/version/batch-create.
 type router struct {
 	base     []string // segments in front of /v1; clients may leave them out
 	patterns []pattern
 }
 
+// A pattern is the path of an operation, in segments. literals is the number of segments without a
+// parameter.
 type pattern struct {
 	operation protocol.Operation
 	segments  []string
@@ -29,6 +31,7 @@ type match struct {
 	dialect   protocol.Dialect
 }
 
+// newRouter returns a router for operations below a base path.
 func newRouter(basePath string, operations []protocol.Operation) *router {
 	rt := &router{base: segmentsOf(basePath)}
 	for _, op := range operations {
@@ -79,6 +82,7 @@ func (rt *router) segments(escapedPath string) []string {
 	return segments
 }
 
+// match compares the segments of a path, and returns the parameters.
 func (p pattern) match(segments []string) (map[string]string, bool) {
 	if len(segments) != len(p.segments) {
 		return nil, false
@@ -103,6 +107,7 @@ func segmentsOf(path string) []string {
 
 func isParameter(segment string) bool { return strings.HasPrefix(segment, "{") }
 
+// isTablePath reports whether a path is below /v1/table, where a final slash has a meaning.
 func isTablePath(segments []string) bool {
 	return len(segments) >= 2 && segments[0] == "v1" && segments[1] == "table"
 }

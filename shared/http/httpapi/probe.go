@@ -46,6 +46,7 @@ func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// serveVersion answers with the versions of the program and of the specification.
 func (h *handler) serveVersion(w http.ResponseWriter) {
 	answer, err := encodeJSON(protocol.ServerVersion{
 		Version: h.Release, Specification: protocol.SpecificationVersion, IdempotencyKeys: h.Ledger != nil,
@@ -81,7 +82,7 @@ func (h *handler) serveReady(w http.ResponseWriter, r *http.Request) {
 	writeProbe(w, http.StatusOK, `{"status":"ready"}`)
 }
 
-// serveStore answers with the reason, because only clients with credentials learn it.
+// serveStore answers with the reason, because its clients have credentials.
 func (h *handler) serveStore(w http.ResponseWriter, r *http.Request) {
 	if !h.signedIn(w, r) {
 		return
@@ -99,13 +100,13 @@ func (h *handler) serveStore(w http.ResponseWriter, r *http.Request) {
 	writeProbe(w, status, string(answer))
 }
 
-// Many clients may ask, and each check costs storage requests. So an answer is reused for a while,
-// and a check has a time limit.
+// Many clients may send probes, and each check costs storage requests. So an answer is reused for
+// readyAge, and a check has a time limit.
 const (
 	readyAge     = 5 * time.Second
 	readyTimeout = 3 * time.Second
 	storeAge     = time.Minute
-	storeTimeout = 25 * time.Second // shorter than that of a gateway
+	storeTimeout = 25 * time.Second // less than the timeout of a gateway
 )
 
 // readiness is the last answer of a check.
@@ -117,6 +118,7 @@ type readiness struct {
 	last error
 }
 
+// check returns the last result if it is recent, and checks again otherwise.
 func (r *readiness) check(ctx context.Context, ready func(context.Context) error, now func() time.Time) error {
 	if ready == nil {
 		return nil
@@ -126,8 +128,7 @@ func (r *readiness) check(ctx context.Context, ready func(context.Context) error
 	if !r.at.IsZero() && now().Sub(r.at).Abs() < r.age {
 		return r.last
 	}
-	// Other requests wait for this answer, too, so the check continues when this client
-	// disconnects.
+	// Other requests wait for this answer as well, so the check continues if this client disconnects.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
 	r.last = ready(ctx)
@@ -144,7 +145,7 @@ func (h *handler) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	h.Metrics(w)
 }
 
-// signedIn reports whether a request has valid credentials, and answers those without.
+// signedIn reports whether a request has valid credentials. If not, it answers the request.
 func (h *handler) signedIn(w http.ResponseWriter, r *http.Request) bool {
 	token, ok, err := headerToken(r.Header)
 	if err == nil && !ok || h.Verifier == nil {

@@ -47,7 +47,7 @@ var statuses = map[protocol.Code]int{
 	protocol.TableBranchAlreadyExists:   http.StatusConflict,
 }
 
-// retryAfterSeconds is how long clients are asked to wait when the server is overloaded.
+// retryAfterSeconds is the pause that clients are requested to make if the server is overloaded.
 const retryAfterSeconds = 1
 
 // problem is the body of an error. It joins the fields of the public specification (error, code,
@@ -70,7 +70,7 @@ type httpError struct {
 	cause  protocol.Error
 	status int
 	kind   string   // last part of the type
-	allow  []string // allowed methods, when the method was wrong
+	allow  []string // allowed methods, if the method was wrong
 }
 
 // Error returns the text of the cause.
@@ -79,6 +79,7 @@ func (e *httpError) Error() string { return e.cause.Error() }
 // Unwrap returns the related protocol error.
 func (e *httpError) Unwrap() error { return &e.cause }
 
+// wrongMethod is the error for a known path with another method. The answer lists the allowed ones.
 func wrongMethod(method string, allowed []string) error {
 	return &httpError{
 		cause: protocol.Error{
@@ -90,9 +91,9 @@ func wrongMethod(method string, allowed []string) error {
 }
 
 // unknownRoute is the error for a path without an operation. It is 501 under /v1/table, because
-// LanceDB clients would take a 404 to mean that the table does not exist, and would discard their
-// cached state of it. It is 501 as well for paths of these clients outside of tables, with a hint
-// at the operation to use instead.
+// LanceDB clients interpret a 404 as a missing table, and would discard their cached state of it.
+// It is 501 as well for paths of these clients outside of tables, with a hint at the operation to
+// use instead.
 func unknownRoute(path string, segments []string) error {
 	e := &httpError{
 		cause:  protocol.Error{Code: protocol.Unsupported, Message: fmt.Sprintf("no operation has the path %.200s", path)},
@@ -108,6 +109,7 @@ func unknownRoute(path string, segments []string) error {
 	return e
 }
 
+// bodyTooLarge is the error for a body beyond its limit. The advised size leaves room below the limit.
 func bodyTooLarge(limit int64) error {
 	return &httpError{
 		cause: protocol.Error{
@@ -120,10 +122,10 @@ func bodyTooLarge(limit int64) error {
 	}
 }
 
-// outOfMemory is the error of a request that got no memory. The status is 503 when other requests
-// hold the memory, and 413 when a single request may not hold so much. The refusal may arrive
-// wrapped as a mistake of the client, which it is not, so outOfMemory unwraps it. If err means that
-// a change may have been made, the result means so too.
+// outOfMemory is the error of a request that could not take memory. The status is 503 if other
+// requests occupy the memory, and 413 if the request exceeds its own limit. The refusal may be
+// wrapped as a mistake of the client, so outOfMemory unwraps it. If err means that a change may
+// have been made, the result means this too.
 func outOfMemory(refused *memory.Error, err error) error {
 	if refused.Busy {
 		var known *protocol.Error
@@ -143,6 +145,7 @@ func outOfMemory(refused *memory.Error, err error) error {
 	}
 }
 
+// unsupportedEncoding is the error for a body with a Content-Encoding. None is supported.
 func unsupportedEncoding(encoding string) error {
 	return &httpError{
 		cause: protocol.Error{
@@ -216,6 +219,7 @@ func (c *call) problemReply(err error) reply {
 // statusClientGone is the status in the log for a client that disconnected before the answer.
 const statusClientGone = 499
 
+// problemOf converts an error to the body of the response.
 func (c *call) problemOf(err error) problem {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		err = bodyTooLarge(tooLarge.Limit)
@@ -270,7 +274,8 @@ func (c *call) problemOf(err error) problem {
 }
 
 // storageTrouble returns the error of a request that failed because of an outage of a service. It returns other errors
-// unchanged. A write whose answer was lost may have happened, so the error then advises to check before a repetition.
+// unchanged. A write whose answer was lost may have happened, so the error then advises the client to check before it
+// repeats the request.
 func storageTrouble(err error) error {
 	unsettled := errors.Is(err, objectstore.ErrUnknownOutcome) || errors.Is(err, record.ErrUnknownOutcome)
 	trouble := outage.Of(err)
@@ -289,6 +294,8 @@ func storageTrouble(err error) error {
 	return err
 }
 
+// linkInTheWay is the error for a table whose files are behind a symbolic link, which the store does
+// not follow.
 func linkInTheWay(err error) error {
 	return &protocol.Error{
 		Code: protocol.InvalidInput, Message: "the path to the files of the table contains a symbolic link",
@@ -297,6 +304,7 @@ func linkInTheWay(err error) error {
 	}
 }
 
+// storageFull is the error for a write to a full or read-only disk.
 func storageFull(err error) error {
 	return &httpError{
 		cause: protocol.Error{
@@ -315,19 +323,20 @@ func (c *call) applyException(p *problem) {
 	case operation == "DropNamespace" && code == protocol.NamespaceNotFound:
 		p.Status = http.StatusBadRequest
 	case operation == "CreateTable" && lanceDB && code == protocol.TableAlreadyExists:
-		// The client searches a 400 for these words to find out what happened.
+		// The client searches the text of a 400 for these words.
 		p.Status = http.StatusBadRequest
 		if !strings.Contains(p.Error, "already exists") {
 			p.Error += ": already exists"
 		}
 	case lanceDB && code == protocol.TableColumnNotFound:
-		p.Status = http.StatusBadRequest // after a 404 the client would report that the table is gone
+		p.Status = http.StatusBadRequest // after a 404 the client would report that the table does not exist
 	case lanceDB && (code == protocol.TableTagAlreadyExists || code == protocol.TableIndexAlreadyExists):
 		// The client would retry a 409 three times before it reported the error.
 		p.Status = http.StatusBadRequest
 	}
 }
 
+// challenge returns the WWW-Authenticate header for a status.
 func (c *call) challenge(status int) string {
 	if status == http.StatusForbidden {
 		scope := auth.ScopeRead

@@ -17,14 +17,14 @@ import (
 
 type requestIDKey struct{}
 
-// RequestID returns the id of the request of ctx, "" if there is none.
+// RequestID returns the id of the request in ctx, or "" if there is none.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
 
-// chooseRequestID returns the id that the client chose if it is safe for headers and logs, else a
-// new one.
+// chooseRequestID returns the id that the client chose if it is safe for headers and logs, or else
+// a new one.
 func (h *handler) chooseRequestID(r *http.Request) string {
 	const longest = 128
 	id := r.Header.Get("X-Request-Id")
@@ -37,9 +37,9 @@ func (h *handler) chooseRequestID(r *http.Request) string {
 	return id
 }
 
-// setDeadline bounds the request by the timeout of the server, or by a shorter one that the client
-// asks for. A client of LanceDB sends 0 when none of its time is left. The deadline of the connection is a little later, so that a client that neither sends
-// nor reads cannot hold the connection.
+// setDeadline bounds the request by the timeout of the server, or by a shorter timeout of the client. LanceDB clients send
+// 0 if none of their time is left. The deadline of the connection is a little later, so that a client that neither sends
+// nor reads cannot occupy the connection.
 func (c *call) setDeadline() (context.CancelFunc, error) {
 	const grace = 5 * time.Second
 	timeout := c.Timeout
@@ -91,8 +91,8 @@ func (c *call) decodeJSON(req protocol.Request) error {
 	return c.decodeParameters(req, values)
 }
 
-// decodeBody reads the JSON object. An empty body counts as an empty object, and so does null,
-// which Java clients send for it.
+// decodeBody reads a JSON object. An empty body counts as an empty object, and so does null, which
+// Java clients send.
 func (c *call) decodeBody(req protocol.Request) error {
 	if c.r.Method == http.MethodGet {
 		c.hurryBody()
@@ -127,7 +127,7 @@ func (c *call) decodeBody(req protocol.Request) error {
 	return nil
 }
 
-// uploadBody returns the body as a stream that ends when the request does.
+// uploadBody returns the body as a stream that ends with the request.
 func (c *call) uploadBody() (io.Reader, error) {
 	body, err := c.limitBody(c.Limits.Upload)
 	if err != nil {
@@ -136,6 +136,7 @@ func (c *call) uploadBody() (io.Reader, error) {
 	return &uploadReader{call: c, r: body}, nil
 }
 
+// limitBody returns a body that fails beyond the limit. It refuses a body with a Content-Encoding.
 func (c *call) limitBody(limit int64) (io.Reader, error) {
 	if encoding := c.r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unsupportedEncoding(encoding)
@@ -146,13 +147,13 @@ func (c *call) limitBody(limit int64) (io.Reader, error) {
 	return http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, limit), nil
 }
 
-// uploadReader is the body of an upload. It ends when the request does, holds the client to a rate,
-// and turns errors of the connection into answers.
+// uploadReader is the body of an upload. It ends with the request, enforces a minimum rate, and
+// turns errors of the connection into answers.
 type uploadReader struct {
 	call *call
 	r    io.Reader
 	left time.Duration // time left for the rest of the bytes over which the rate is measured
-	due  int           // how many of those bytes are left
+	due  int           // number of remaining bytes in that measurement
 }
 
 // Read waits for the client. The time between two reads does not count against the client, because
@@ -171,7 +172,7 @@ func (r *uploadReader) Read(p []byte) (int, error) {
 	r.left, r.due = r.left-time.Since(began), r.due-n
 	switch {
 	case errors.Is(err, io.EOF):
-		// The server goes on reading, to notice when the client disconnects.
+		// The server continues to read, to notice that the client disconnects.
 		_ = connection.SetReadDeadline(r.call.end)
 	case err != nil:
 		err = r.call.bodyError(err)
@@ -196,8 +197,8 @@ func (c *call) decodePath() (url.Values, error) {
 	return values, nil
 }
 
-// decodeParameters fills the fields of a request from path, query string and headers. It validates
-// the request, and checks the policies for the other objects that it names.
+// decodeParameters sets the fields of a request from path, query string and headers. It validates
+// the request, and checks the policies for its other objects.
 func (c *call) decodeParameters(req protocol.Request, values url.Values) error {
 	if err := decodeQuery(values, req); err != nil {
 		return err
@@ -252,9 +253,9 @@ func (c *call) decodeID(values url.Values) error {
 	return nil
 }
 
-// settleID gives the request the id of the path. It refuses a body that names another object,
-// because a proxy may have checked the path while the service would act on the body. An empty id in
-// the body counts as none.
+// settleID sets the id of the request to the id in the path. It refuses a body that names another
+// object, because a proxy may have checked the path while the service would act on the body. An
+// empty id in the body counts as absent.
 func (c *call) settleID(common *protocol.Common) error {
 	if _, ok := c.match.params["id"]; !ok {
 		common.ID = []string{}

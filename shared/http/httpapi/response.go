@@ -21,8 +21,8 @@ type responseWriter struct {
 	status int // zero until the header is written
 	bytes  int64
 
-	stall time.Duration // that a client may take to read one piece
-	end   time.Time     // deadline of the connection; zero when there is none
+	stall time.Duration // time for a client to read one piece
+	end   time.Time     // deadline of the connection; zero if there is none
 }
 
 // WriteHeader records the status.
@@ -38,7 +38,7 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	if w.end.IsZero() || w.bytes+int64(len(p)) <= pace { // the buffers of a connection take this much without waiting
+	if w.end.IsZero() || w.bytes+int64(len(p)) <= pace { // the buffers of a connection take this many bytes without waiting
 		n, err := w.ResponseWriter.Write(p)
 		w.bytes += int64(n)
 		return n, err
@@ -46,8 +46,8 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	return w.writePaced(p)
 }
 
-// writePaced writes in pieces. It ends the connection of a client that does not read a piece in
-// time, because the unread rest holds memory.
+// writePaced writes in pieces. It closes the connection if the client does not read a piece in
+// time, because the unread rest occupies memory.
 func (w *responseWriter) writePaced(p []byte) (done int, err error) {
 	connection := http.NewResponseController(w.ResponseWriter)
 	for err == nil && done < len(p) {
@@ -82,7 +82,7 @@ type reply struct {
 }
 
 // encode turns a value into a reply: 204 for nil, 200 without a body for a *protocol.Empty, and
-// otherwise the value as JSON, with the status that it asks for or else with 200.
+// otherwise the value as JSON, with the status that its HTTPStatus method returns, or else 200.
 func (c *call) encode(value any) (reply, error) {
 	if value == nil {
 		return reply{status: http.StatusNoContent}, nil
@@ -142,8 +142,8 @@ func encodeJSON(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// versionHeader holds the version of the table that was read. LanceDB clients require later reads
-// to be at least as new.
+// versionHeader has the version of the table that was read. LanceDB clients require later reads to
+// be at least as new.
 const versionHeader = "X-Lancedb-Version"
 
 // versionOf returns the value of that header for an answer, or "".

@@ -37,7 +37,8 @@ const (
 	link delivery = "link"
 )
 
-// directBytes is the most that redirect puts into a response. Every gateway of a function takes it.
+// directBytes is the maximum size of an answer in the response itself. Every gateway of a function
+// accepts it.
 const directBytes = 4 << 20
 
 // delivery returns the value of the header of a request.
@@ -74,7 +75,7 @@ func (c *call) storeRows(rows *protocol.Rows, form arrowForm, asked delivery) er
 		}
 		c.w.Header().Set("Content-Type", form.contentType)
 		c.w.Header().Set("Content-Length", strconv.Itoa(len(kept.held)))
-		_, _ = c.w.Write(kept.held) // a client that has gone misses nothing
+		_, _ = c.w.Write(kept.held) // an error means that the client has disconnected
 		return nil
 	}
 	made, err := kept.commit()
@@ -137,8 +138,8 @@ func (c *call) keepBatch(file *arrowipc.Writer, batch arrow.RecordBatch) error {
 	return file.Write(batch)
 }
 
-// resultPath returns the path of a stored answer relative to that of the request, because proxies
-// may have changed the prefix of both.
+// resultPath returns the path of a stored answer relative to the path of the request, because
+// proxies may have changed the prefix of both.
 func (c *call) resultPath(id string) string {
 	path := "result/" + id
 	if strings.HasSuffix(c.r.URL.Path, "/") {
@@ -162,10 +163,10 @@ type keptAnswer struct {
 	room int
 	held []byte
 	hold memory.Hold
-	out  *result.Writer // nil before it is begun
+	out  *result.Writer // nil before the first write to storage
 }
 
-// Write takes bytes.
+// Write keeps the bytes in memory, or writes them to storage if they exceed the room.
 func (k *keptAnswer) Write(p []byte) (int, error) {
 	if k.out == nil && len(k.held)+len(p) <= k.room {
 		if err := k.grow(len(p)); err != nil {
@@ -180,7 +181,7 @@ func (k *keptAnswer) Write(p []byte) (int, error) {
 	return k.out.Write(p)
 }
 
-// grow makes place for more bytes, for which it takes memory before it allocates.
+// grow makes room for more bytes. It takes memory before it allocates.
 func (k *keptAnswer) grow(more int) error {
 	size := len(k.held) + more
 	if size <= cap(k.held) {
@@ -248,6 +249,8 @@ func Result(operation string) Route {
 	return route
 }
 
+// sendResult redirects to a signed URL of a stored answer, or sends its bytes if the store signs no
+// URLs.
 func (c *call) sendResult(found result.Result) error {
 	contentType := arrowipc.ContentTypeFile
 	if found.Kind == result.Stream {
@@ -266,6 +269,7 @@ func (c *call) sendResult(found result.Result) error {
 	}}, contentType)
 }
 
+// noSuchResult is the error for a result that was deleted or belongs to another caller.
 func noSuchResult() error {
 	return &httpError{
 		cause: protocol.Error{

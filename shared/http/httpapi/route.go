@@ -19,7 +19,7 @@ type Route struct {
 	most      int64 // bytes of a JSON body; 0: the common limit
 	serve     func(c *call) error
 
-	request, response reflect.Type // what the function takes and returns, without pointers
+	request, response reflect.Type // the function's parameter and result, without pointers
 	answers           string       // content type of the answer; empty: JSON
 }
 
@@ -88,8 +88,8 @@ func (r Route) Within(bytes int64) Route {
 	return r
 }
 
-// Concealed serves a JSON operation whose body contains a secret. Nothing of the body is quoted in
-// an answer or kept in the ledger, so a repeated mutation happens again.
+// Concealed serves a JSON operation whose body contains a secret. The body is neither quoted in an
+// answer nor stored in the ledger, so a repeated mutation is executed again.
 func Concealed[Req, Resp any, PReq interface {
 	*Req
 	protocol.Request
@@ -131,8 +131,8 @@ func Upload[Req, Resp any, PReq interface {
 			req.RequestUpload().Body = body
 			return serve(c.ctx(), (*Req)(req))
 		})
-		// The service may not have read the whole body. Part of the rest is read here, because a
-		// client that is still sending could get a connection reset instead of the answer.
+		// The service may not have read the whole body. Part of the rest is read here, because a client
+		// that is still sending could get a connection reset instead of the answer.
 		_, _ = io.CopyN(io.Discard, body, maxDrainBytes)
 		if err != nil {
 			return err
@@ -162,13 +162,13 @@ func (c *call) serveUpload(body io.Reader, serve func(io.Reader) (any, error)) (
 	return r, err
 }
 
-// maxDrainBytes bounds how much of an unread upload is read before the answer.
+// maxDrainBytes bounds the part of an unread upload that is read before the answer.
 const maxDrainBytes = 16 << 20
 
 // Arrow serves an operation whose request is a JSON object and whose response is an Arrow file. A
-// client can ask for an Arrow stream or for compression instead, and to take the rows from storage. An
-// error before the first bytes is an error response. A later error aborts the connection, so that no
-// client takes a part of the rows for all of them.
+// client can request an Arrow stream or compression instead, or the rows in storage. An error
+// before the first bytes is an error response. A later error aborts the connection, so that no
+// client mistakes a part of the rows for all of them.
 func Arrow[Req any, PReq interface {
 	*Req
 	protocol.Request
@@ -185,6 +185,8 @@ func ArrowStream[Req any, PReq interface {
 	return rowsRoute[Req, PReq](operation, arrowForm{contentType: arrowipc.ContentTypeStream}, serve)
 }
 
+// rowsRoute serves an operation whose response is rows, in the given form unless the client requests
+// another one.
 func rowsRoute[Req any, PReq interface {
 	*Req
 	protocol.Request

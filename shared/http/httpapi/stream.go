@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// streamSentAgain reports whether LanceDB clients repeat the request by themselves when it is an
+// streamSentAgain reports whether LanceDB clients repeat the request automatically if it is an
 // Arrow stream. A stream with a key is recognized by the key.
 func (c *call) streamSentAgain() bool {
 	if c.Ledger != nil && c.r.Header.Get("Idempotency-Key") != "" {
@@ -32,7 +32,7 @@ func (c *call) serveStream(body io.Reader, serve func(io.Reader) (any, error)) e
 		Target: c.r.URL.EscapedPath() + "?" + c.r.URL.RawQuery,
 	}
 	if c.match.dialect == protocol.DialectLanceDB && c.r.Header.Get("X-Request-Id") == c.requestID {
-		upload.ID = c.requestID // those clients make a new id for each try
+		upload.ID = c.requestID // these clients make a new id for each try
 	}
 	stream := c.uploads.Open(c.ctx(), upload, body)
 	defer stream.Close()
@@ -86,8 +86,8 @@ var errTookTooLong = &protocol.Error{
 	Detail: "the same rows arrived in another request in the meantime; if that was not yours, send them once more", Unsettled: true,
 }
 
-// flushed sends the written bytes and reports whether the connection took them. It is always true
-// for servers without connections.
+// flushed sends the written bytes and reports whether the connection accepted them. It is always
+// true for servers without connections.
 func (c *call) flushed() bool {
 	err := http.NewResponseController(c.w).Flush()
 	return err == nil || errors.Is(err, http.ErrNotSupported)

@@ -21,8 +21,7 @@ import (
 // Namespace is the CloudWatch namespace of the metrics.
 const Namespace = "Tiltyard"
 
-// definitions are the metrics of a line. The number of requests is the sample count of
-// any of them.
+// definitions are the metrics of a line. The number of requests is the sample count of any of them.
 var definitions = []definition{
 	{"Duration", "Milliseconds"},
 	{"Faults", "Count"},
@@ -30,6 +29,7 @@ var definitions = []definition{
 	{"ColdStarts", "Count"},
 }
 
+// A definition names a metric and its unit, as CloudWatch expects them.
 type definition struct{ Name, Unit string }
 
 // line is the log line of one request. Definitions and dimensions refer to the names of its
@@ -45,11 +45,13 @@ type line struct {
 	ColdStarts      int
 }
 
+// metadata is the part of a line that CloudWatch reads.
 type metadata struct {
 	Timestamp         int64 // milliseconds
 	CloudWatchMetrics []directive
 }
 
+// A directive lists the metrics of a line, and the sets of dimensions by which they are aggregated.
 type directive struct {
 	Namespace  string
 	Dimensions [][]string

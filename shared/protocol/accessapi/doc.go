@@ -1,3 +1,3 @@
-// Package accessapi holds the wire types of ExplainAccess, which answers what a subject may do with an object, and
-// which policies decide that. Begin with explain.go.
+// Package accessapi contains the wire types of ExplainAccess, which reports the operations that a subject may perform on
+// an object, and the policies that decide this. Begin with explain.go.
 package accessapi

@@ -41,7 +41,7 @@ func (r *ExplainRequest) OfNamespace() bool {
 	return r.Kind == Namespace || len(r.ObjectID) == 0
 }
 
-// Other returns the subject, nil if it is the caller.
+// Other returns the subject, or nil if it is the caller.
 func (r *ExplainRequest) Other() *Subject {
 	if r.Subject.Subject == "" {
 		return nil
@@ -65,7 +65,7 @@ var objects = protocol.NewEnum("kind", "Table", "Namespace")
 // String returns the PascalCase spelling.
 func (o Object) String() string { return objects.Text(uint8(o)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (o Object) MarshalText() ([]byte, error) { return objects.Marshal(uint8(o)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.

@@ -45,7 +45,7 @@ func (p *Principal) entity() cedar.Entity {
 
 // Admit decides whether an operation on the object in the request's path is allowed. The error is
 // PermissionDenied. For a hidden object Admit returns no error, unless the operation would create
-// it: [Sees] is false for it, so that the answer is the same as for a missing one.
+// it: the service finds by [Sees] that it is hidden, and answers as for a missing object.
 func (a *Access) Admit(op protocol.Operation, id []string) error {
 	object, ok := objectOf(op, id)
 	if !ok {
@@ -54,7 +54,7 @@ func (a *Access) Admit(op protocol.Operation, id []string) error {
 	return a.admit(op, object)
 }
 
-// AdmitTargets makes the same decision for the objects of a request other than the one in its path.
+// AdmitTargets makes the same decision for the other objects of a request.
 func (a *Access) AdmitTargets(targets []protocol.Target) error {
 	for _, target := range targets {
 		work, known := operations.Lookup(target.Operation)
@@ -69,6 +69,7 @@ func (a *Access) AdmitTargets(targets []protocol.Target) error {
 	return nil
 }
 
+// admit checks one operation on one object, and records the objects that are admitted.
 func (a *Access) admit(op protocol.Operation, object Object) error {
 	if a.permits(op.Permission, object) {
 		a.admitted[object] = true
@@ -88,7 +89,8 @@ func Denied(action string, object Object) error {
 	}
 }
 
-// sees reports whether the object exists for the principal; the root exists for everybody.
+// sees reports whether the object is visible to the principal. The root is visible to all
+// principals.
 func (a *Access) sees(object Object) bool {
 	return object.isRoot() || a.admitted[object] || a.permits(object.describe(), object)
 }
@@ -99,6 +101,7 @@ func (a *Access) permits(action string, object Object) bool {
 	return decision == cedar.Allow
 }
 
+// request returns the input of Cedar for an action on an object.
 func (a *Access) request(action string, object Object) cedar.Request {
 	return cedar.Request{Principal: a.user.UID, Action: actionUID(action), Resource: object.uid(), Context: cedar.NewRecord(nil)}
 }
@@ -106,7 +109,7 @@ func (a *Access) request(action string, object Object) cedar.Request {
 // entities resolves the principal, actions and objects for the policies, by their names.
 type entities struct{ access *Access }
 
-// Get returns the entity of that name.
+// Get computes the entity of Cedar with the given id.
 func (e entities) Get(uid cedar.EntityUID) (cedar.Entity, bool) {
 	switch uid.Type {
 	case typeNamespace, typeTable, typeSecret, typeFunction, typeLocation:
@@ -161,24 +164,23 @@ func Hides(ctx context.Context, op protocol.Operation, id []string) bool {
 	return ok && !Sees(ctx, object)
 }
 
-// Sees reports whether an object exists for the sender of the request.
+// Sees reports whether an object is visible to the sender of the request.
 func Sees(ctx context.Context, object Object) bool {
 	a := limits(ctx)
 	return a == nil || a.sees(object)
 }
 
-// Limited reports whether there is anything that the sender of the request might not see.
+// Limited reports whether policies may hide objects from the sender of the request.
 func Limited(ctx context.Context) bool { return limits(ctx) != nil }
 
-// Permits reports whether the policies permit an operation on an object that the request does not
-// name; without policies it is true. For objects that the request names, [Access.Admit] has decided
-// before.
+// Permits reports whether the policies permit an operation on an object that is not in the request;
+// without policies it is true. [Access.Admit] checks the objects in the request.
 func Permits(ctx context.Context, operation string, object Object) bool {
 	a := limits(ctx)
 	return a == nil || a.permits(operation, object)
 }
 
-// Check returns nil if the policies, if there are any, permit an operation on an object. Otherwise it returns missing for
+// Check returns nil if there are no policies, or they permit an operation on an object. Otherwise it returns missing for
 // an object that is hidden from the sender, and PermissionDenied for any other.
 func Check(ctx context.Context, operation string, object Object, missing error) error {
 	switch {
@@ -199,8 +201,8 @@ func CheckLocation(ctx context.Context, uri string) error {
 	return nil
 }
 
-// CheckSecret checks that the sender of the request may give the value of a secret to a function; the
-// error is PermissionDenied.
+// CheckSecret checks that the sender of the request may pass the value of a secret to a function.
+// The error is PermissionDenied.
 func CheckSecret(ctx context.Context, id []string) error {
 	if object := Secret(id); !Permits(ctx, useSecret, object) {
 		return Denied(useSecret, object)

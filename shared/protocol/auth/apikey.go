@@ -20,6 +20,7 @@ type APIKeys struct {
 	keys []apiKey
 }
 
+// An apiKey is the name of a key, and the SHA-256 of the key itself, which is not stored.
 type apiKey struct {
 	name string
 	hash [sha256.Size]byte
@@ -76,9 +77,9 @@ func (v *APIKeys) Verify(_ context.Context, token string) (*Principal, error) {
 // from the file is refused within a minute.
 type FetchedAPIKeys struct{ fetched[APIKeys] }
 
-// OpenAPIKeys returns the verifier of the keys in the text that fetch returns, which has the form that
-// [ParseAPIKeys] reads. It fetches the text when it is first needed, and again after a minute. While
-// fetch fails, the keys count for a quarter of an hour; then Verify returns ServiceUnavailable.
+// OpenAPIKeys returns a verifier of the keys in a remote text, which fetch returns in the form for
+// [ParseAPIKeys]. It fetches the text on first use, and again after a minute. If fetch fails, it
+// uses the old keys for a quarter of an hour; then Verify returns ServiceUnavailable.
 func OpenAPIKeys(fetch func(context.Context) ([]byte, error), now func() time.Time) *FetchedAPIKeys {
 	parse := func(text []byte) (*APIKeys, error) { return ParseAPIKeys(bytes.NewReader(text)) }
 	return &FetchedAPIKeys{fetched[APIKeys]{name: "API keys", fetch: fetch, parse: parse, now: now}}
@@ -93,7 +94,7 @@ func (v *FetchedAPIKeys) Verify(ctx context.Context, token string) (*Principal, 
 	return keys.Verify(ctx, token)
 }
 
-// Ready fetches the keys, unless there are some that still count.
+// Ready fetches the keys, unless there are some that are still valid.
 func (v *FetchedAPIKeys) Ready(ctx context.Context) error {
 	_, err := v.current(ctx)
 	return err
@@ -105,7 +106,7 @@ type Static struct {
 	hash    [sha256.Size]byte
 }
 
-// NewStatic returns a verifier of one token. The empty token is no token: it is refused.
+// NewStatic returns a verifier of one token. The token must not be empty.
 func NewStatic(subject, token string) (*Static, error) {
 	if token == "" {
 		return nil, fmt.Errorf("the token of %s is empty", subject)

@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// explainOthers is the action of asking for the rights of other subjects. It is not an operation, belongs neither to read
-// nor to write, and is checked on the root namespace.
+// explainOthers is the action of requesting the rights of other subjects. It is not an operation, is in neither
+// Action::"read" nor Action::"write", and is checked on the root namespace.
 const explainOthers = "ExplainOthers"
 
 // An Explanation lists the operations that a principal may perform on an object.
@@ -23,7 +23,8 @@ type Explanation struct {
 	Decisions  []accessapi.Decision
 }
 
-// MayExplainOthers reports whether the sender of the request may ask for the rights of other principals.
+// MayExplainOthers reports whether the sender of the request may request the rights of other
+// principals.
 func MayExplainOthers(ctx context.Context) bool {
 	if a := limits(ctx); a != nil {
 		return a.permits(explainOthers, Namespace(nil))
@@ -43,8 +44,8 @@ func CheckExplainOthers(ctx context.Context) error {
 	return nil
 }
 
-// Explain returns the decision that policies or scopes now make for a principal on each operation on an object, in the
-// order of the table of operations.
+// Explain returns the present decision of policies or scopes for a principal on each operation on an object, in the order
+// of the table of operations.
 func Explain(ctx context.Context, principal *Principal, object Object) *Explanation {
 	limited := limits(ctx)
 	found := &Explanation{ByPolicies: limited != nil, Visible: true}
@@ -72,7 +73,7 @@ func Explain(ctx context.Context, principal *Principal, object Object) *Explanat
 	return found
 }
 
-// explain is permits with the policies that have decided, in the order of their text.
+// explain decides like permits, and also returns the deciding policies, in the order of their text.
 func (a *Access) explain(action string, object Object) (allowed bool, by []accessapi.DecidingPolicy) {
 	decision, why := cedar.Authorize(a.policies, entities{a}, a.request(action, object))
 	for _, reason := range why.Reasons {

@@ -9,8 +9,8 @@ import (
 
 const (
 	maxFetchedBytes = 1 << 20
-	// fetchedAge is how long a fetched value is used before it is fetched again. If that fails, the
-	// value stays in use until fetchedLast.
+	// fetchedAge is the age at which a value is fetched again. If that fails, the value stays in use
+	// until fetchedLast.
 	fetchedAge  = time.Minute
 	fetchedLast = 15 * time.Minute
 )
@@ -25,12 +25,12 @@ type fetched[T any] struct {
 
 	mu      sync.Mutex
 	value   *T
-	came    time.Time // when value was fetched
-	asked   time.Time // when the last attempt began
+	came    time.Time // time of the fetch of value
+	asked   time.Time // time at which the last attempt began
 	failure error     // of the last attempt
 }
 
-// current returns the value, or ServiceUnavailable when there is none that still counts.
+// current returns the value, or ServiceUnavailable if there is no valid one.
 func (f *fetched[T]) current(ctx context.Context) (*T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -47,7 +47,7 @@ func NewJWT(config JWTConfig, keys *KeySet) (*JWT, error) {
 	return &JWT{config: config, keys: keys}, nil
 }
 
-// claims are the claims that are read besides the registered ones.
+// claims are the claims that are read in addition to the registered ones.
 type claims struct {
 	Scope  string   `json:"scope"` // separated by spaces, RFC 8693
 	Scopes wordList `json:"scp"`   // as some issuers write it
@@ -89,6 +89,7 @@ func (v *JWT) Verify(ctx context.Context, token string) (*Principal, error) {
 	}, nil
 }
 
+// acceptsType reports whether the header has the configured token type.
 func (v *JWT) acceptsType(header jose.Header) bool {
 	if v.config.Type == "" {
 		return true
@@ -98,6 +99,7 @@ func (v *JWT) acceptsType(header jose.Header) bool {
 	return strings.EqualFold(strings.TrimPrefix(strings.ToLower(typ), prefix), strings.TrimPrefix(v.config.Type, prefix))
 }
 
+// checkClaims requires an expiry and a subject, and checks the times, the issuer and the audience.
 func (v *JWT) checkClaims(registered jwt.Claims) error {
 	if registered.Expiry == nil {
 		return unauthenticated("the token never expires", nil)
@@ -138,8 +140,8 @@ func (s *wordList) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(s))
 }
 
-// nameList is an array of strings or one string. Some issuers put other things into claims of
-// these names, which are none of ours.
+// nameList is an array of strings or one string. Some issuers use claims of these names for other
+// purposes, so other values are ignored.
 type nameList []string
 
 // UnmarshalJSON keeps the strings of the list and ignores other values.

@@ -18,8 +18,8 @@ import (
 const (
 	maxKeySetBytes = 256 << 10
 	maxKeys        = 100
-	// keysAge is how long keys are used before they are fetched again. refreshPause is the minimum time
-	// between two attempts to fetch, whatever key ids tokens contain.
+	// keysAge is the age at which keys are fetched again. refreshPause is the minimum time between two
+	// attempts to fetch, whatever key ids tokens contain.
 	keysAge      = time.Hour
 	refreshPause = 10 * time.Second
 	fetchTimeout = 5 * time.Second
@@ -33,9 +33,9 @@ type KeySet struct {
 
 	mu      sync.RWMutex
 	keys    []jose.JSONWebKey
-	fetched time.Time // when keys came
+	fetched time.Time // time at which keys were fetched
 
-	refreshing sync.Mutex // held while fetching, so that one does it for all
+	refreshing sync.Mutex // held during a fetch, so that concurrent requests share it
 	attempted  time.Time  // guarded by refreshing
 	failure    error      // of the last attempt; guarded by refreshing
 }
@@ -64,6 +64,7 @@ func FileKeys(path string) *KeySet {
 	}}
 }
 
+// fetchKeys reads a key set from a URL.
 func fetchKeys(ctx context.Context, client *http.Client, from string) ([]byte, error) {
 	// The keys serve all requests, so the cancellation of one of them must not end the fetch. The
 	// client's timeout bounds the wait.
@@ -85,6 +86,7 @@ func fetchKeys(ctx context.Context, client *http.Client, from string) ([]byte, e
 	return readKeys(resp.Body)
 }
 
+// readKeys reads a key set of bounded size.
 func readKeys(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxKeySetBytes+1))
 	if err == nil && len(data) > maxKeySetBytes {
@@ -93,8 +95,8 @@ func readKeys(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// find returns the public key with that id for that algorithm. A token without a kid
-// gets the only key there is.
+// find returns the public key with the given id for the given algorithm. A token without a kid
+// matches if there is only one key.
 func (s *KeySet) find(ctx context.Context, kid, algorithm string, now time.Time) (any, error) {
 	key, fresh := s.lookup(kid, algorithm, now)
 	if key != nil && fresh {
@@ -110,6 +112,7 @@ func (s *KeySet) find(ctx context.Context, kid, algorithm string, now time.Time)
 	return nil, unauthenticated("the token is signed with an unknown key", nil)
 }
 
+// lookup finds a key among the cached ones. fresh is false if the cache is old.
 func (s *KeySet) lookup(kid, algorithm string, now time.Time) (key any, fresh bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -125,8 +128,8 @@ func (s *KeySet) lookup(kid, algorithm string, now time.Time) (key any, fresh bo
 	return nil, fresh
 }
 
-// refresh fetches the keys, unless the last attempt was less than refreshPause ago. The error is
-// that of the last attempt.
+// refresh fetches the keys, unless the last attempt was less than refreshPause ago; then it returns
+// the error of that attempt.
 func (s *KeySet) refresh(ctx context.Context, now time.Time) error {
 	s.refreshing.Lock()
 	defer s.refreshing.Unlock()

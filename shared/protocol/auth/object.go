@@ -40,12 +40,12 @@ func Table(id []string) Object {
 	return Object{typeTable, protocol.JoinID(id, protocol.DefaultDelimiter)}
 }
 
-// Secret returns the object of a secret. Its name is formed as that of a table.
+// Secret returns the object of a secret, named by its id like a table.
 func Secret(id []string) Object {
 	return Object{typeSecret, protocol.JoinID(id, protocol.DefaultDelimiter)}
 }
 
-// Function returns the object of a function. Its name is formed as that of a table.
+// Function returns the object of a function, named by its id like a table.
 func Function(id []string) Object {
 	return Object{typeFunction, protocol.JoinID(id, protocol.DefaultDelimiter)}
 }
@@ -53,8 +53,8 @@ func Function(id []string) Object {
 // Location is a place of data by its canonical URI, without a slash at the end.
 func Location(uri string) Object { return Object{typeLocation, uri} }
 
-// objectOf is the object in the path of an operation; false when its path names none that
-// policies are about.
+// objectOf returns the object in the path of an operation. ok is false if policies do not apply to
+// the path.
 func objectOf(op protocol.Operation, id []string) (Object, bool) {
 	switch {
 	case !strings.Contains(op.Path, "{id}"), strings.HasPrefix(op.Path, "/v1/transaction/"):
@@ -71,12 +71,12 @@ func objectOf(op protocol.Operation, id []string) (Object, bool) {
 
 func (o Object) uid() cedar.EntityUID { return cedar.NewEntityUID(o.kind, cedar.String(o.name)) }
 
-// isRoot reports whether the object is the root namespace, whose existence is no secret.
+// isRoot reports whether the object is the root namespace, which is always visible.
 func (o Object) isRoot() bool {
 	return o.kind == typeNamespace && o.name == protocol.DefaultDelimiter
 }
 
-// parent returns the namespace or the location around the object. ok is false for the root
+// parent returns the namespace or the location that contains the object. ok is false for the root
 // namespace and for the first component of a location.
 func (o Object) parent() (Object, bool) {
 	if o.kind == typeLocation {
@@ -96,7 +96,7 @@ func (o Object) parent() (Object, bool) {
 	return Object{typeNamespace, o.name[:cut]}, true
 }
 
-// describe is the operation that whoever sees an object may do.
+// describe returns the operation whose permission makes the object visible.
 func (o Object) describe() string {
 	switch o.kind {
 	case typeNamespace:

@@ -38,12 +38,13 @@ import (
 // An object that the principal may not describe does not exist for it.
 type Policies struct{ fetched[cedar.PolicySet] }
 
-// OpenPolicies returns policies whose text fetch returns. It is fetched on first use, and again
-// after a minute, so that it can change.
+// OpenPolicies returns policies in a remote text. It fetches the text on first use, and again after
+// a minute, because it can change.
 func OpenPolicies(fetch func(context.Context) ([]byte, error), now func() time.Time) *Policies {
 	return &Policies{fetched[cedar.PolicySet]{name: "policies", fetch: fetch, parse: parsePolicies, now: now}}
 }
 
+// parsePolicies parses policies in the Cedar language.
 func parsePolicies(text []byte) (*cedar.PolicySet, error) {
 	return cedar.NewPolicySetFromBytes("policies", text)
 }

@@ -19,8 +19,8 @@ type Principal struct {
 	Subject string   `json:"subject"`          // unique within Issuer; never a secret
 	Issuer  string   `json:"issuer,omitempty"` // of the token; empty for keys of our own
 	Scopes  []string `json:"scopes,omitempty"` // granted by the token
-	Groups  []string `json:"groups,omitempty"` // that the issuer counts the subject among
-	Roles   []string `json:"roles,omitempty"`  // that the issuer gives it
+	Groups  []string `json:"groups,omitempty"` // of the subject, by the issuer
+	Roles   []string `json:"roles,omitempty"`  // of the subject, by the issuer
 }
 
 // TokenSubject is the subject of the single token, and keySubject the prefix of the subjects of API
@@ -75,6 +75,7 @@ func Authorize(p *Principal, op protocol.Operation) error {
 // servers allow larger headers.
 const maxTokenBytes = 8 << 10
 
+// unauthenticated returns the error for a token that is refused.
 func unauthenticated(message string, cause error) error {
 	return &protocol.Error{Code: protocol.Unauthenticated, Message: message, Err: cause}
 }

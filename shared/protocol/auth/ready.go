@@ -16,7 +16,7 @@ func Ready(ctx context.Context, v Verifier) error {
 	return nil
 }
 
-// Ready checks all verifiers, since each serves other principals.
+// Ready checks all verifiers, because they serve different principals.
 func (c Chain) Ready(ctx context.Context) error {
 	for _, v := range c {
 		if err := Ready(ctx, v); err != nil {
@@ -26,9 +26,11 @@ func (c Chain) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Ready fetches the keys, unless there are some.
+// Ready fetches the keys, unless they are cached.
 func (v *JWT) Ready(ctx context.Context) error { return v.keys.ready(ctx, v.config.Now()) }
 
+// ready fetches the keys unless some are cached. Old keys count, because they stay in use if a fetch
+// fails.
 func (s *KeySet) ready(ctx context.Context, now time.Time) error {
 	if s.any() {
 		return nil

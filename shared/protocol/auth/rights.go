@@ -20,9 +20,9 @@ type Rights struct {
 	Policies *Policies // nil: scopes decide
 }
 
-// As returns a context in which [Permits], [DataAccess] and the like decide for a principal. The context must serve these
-// checks only. Nil is an unknown principal, which has all rights without policies, and none with them. The error is
-// PermissionDenied for a principal whose credentials no longer exist.
+// As returns a context in which [Permits], [DataAccess] and similar checks apply to a principal. The context must be used
+// for these checks only. Nil is an unknown principal, which has all rights without policies, and none with them. The error
+// is PermissionDenied for a principal whose credentials no longer exist.
 func (r Rights) As(ctx context.Context, p *Principal) (context.Context, error) {
 	switch {
 	case p != nil:
@@ -42,6 +42,7 @@ func (r Rights) As(ctx context.Context, p *Principal) (context.Context, error) {
 	return WithAccess(as, access), err
 }
 
+// accepts returns PermissionDenied if the verifier no longer accepts the principal.
 func (r Rights) accepts(ctx context.Context, p *Principal) error {
 	if r.Verifier == nil {
 		return nil
@@ -54,7 +55,7 @@ func (r Rights) accepts(ctx context.Context, p *Principal) error {
 }
 
 // accepts reports whether a verifier still has credentials of a principal, or would accept tokens of its issuer. It is
-// true for verifiers that cannot report that.
+// true for verifiers that cannot determine this.
 func accepts(ctx context.Context, v Verifier, p *Principal) (bool, error) {
 	if asked, ok := v.(interface {
 		Accepts(ctx context.Context, p *Principal) (bool, error)
@@ -64,7 +65,8 @@ func accepts(ctx context.Context, v Verifier, p *Principal) (bool, error) {
 	return true, nil
 }
 
-// Accepts reports whether one of the verifiers accepts the principal. An error counts when none does.
+// Accepts reports whether a verifier accepts the principal. It returns an error only if no verifier
+// does.
 func (c Chain) Accepts(ctx context.Context, p *Principal) (bool, error) {
 	var wrong []error
 	for _, v := range c {
@@ -82,7 +84,7 @@ func (v *Static) Accepts(_ context.Context, p *Principal) (bool, error) {
 	return p.Issuer == "" && p.Subject == v.subject, nil
 }
 
-// Accepts reports whether there is a key of the name, which may have been replaced.
+// Accepts reports whether there is a key with the principal's name. The key may have been replaced.
 func (v *APIKeys) Accepts(_ context.Context, p *Principal) (bool, error) {
 	for _, key := range v.keys {
 		if p.Issuer == "" && p.Subject == keySubject+key.name {

@@ -178,8 +178,8 @@ type UpdateResponse struct {
 	Properties    protocol.Properties `json:"properties"`
 }
 
-// MarshalJSON writes the number under one name only. From version 0.41 on, LanceDB clients take the
-// specification's name for an alias of their own, and an answer with both for an error.
+// MarshalJSON writes the number under one name only. From version 0.41 on, LanceDB clients treat
+// the specification's name as an alias of their own, and an answer with both is an error for them.
 func (r UpdateResponse) MarshalJSON() ([]byte, error) {
 	type specified UpdateResponse
 	if r.Dialect != protocol.DialectLanceDB {
@@ -187,7 +187,7 @@ func (r UpdateResponse) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(struct {
 		specified
-		UpdatedRows *struct{} `json:"updated_rows,omitempty"` // hides that of specified
+		UpdatedRows *struct{} `json:"updated_rows,omitempty"` // hides the field of specified
 		RowsUpdated int64     `json:"rows_updated"`
 	}{specified: specified(r), RowsUpdated: r.UpdatedRows})
 }
@@ -199,7 +199,7 @@ type DeleteRequest struct {
 	Branch    string `json:"branch"`
 }
 
-// Validate requires a predicate: nobody deletes everything by forgetting it.
+// Validate requires a predicate, so that a client that forgets it does not delete all rows.
 func (r *DeleteRequest) Validate() error { return protocol.RequireText("predicate", r.Predicate) }
 
 // DeleteResponse has the version without the rows.
@@ -223,7 +223,7 @@ var insertModes = protocol.NewEnum("mode", "Append", "Overwrite")
 // String returns the PascalCase spelling.
 func (m InsertMode) String() string { return insertModes.Text(uint8(m)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (m InsertMode) MarshalText() ([]byte, error) { return insertModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.

@@ -1,3 +1,3 @@
-// Package eventapi holds the wire types of events: the types of changes, an event in the form of CloudEvents, and
-// the operation that reads them. Begin with event.go.
+// Package eventapi contains the wire types of events: the types of changes, events in the form of CloudEvents, and the
+// operation that reads them. Begin with event.go.
 package eventapi

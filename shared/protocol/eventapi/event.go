@@ -112,7 +112,7 @@ func (r *ListRequest) Most() int {
 	return int(min(*r.Limit, maxPage))
 }
 
-// Wants reports whether the request asks for an event.
+// Wants reports whether an event passes the filters of the request.
 func (r *ListRequest) Wants(e *Event) bool {
 	if !isWithin(e.Data.ID, r.Within) && (e.Data.FromID == nil || !isWithin(e.Data.FromID, r.Within)) {
 		return false

@@ -202,6 +202,7 @@ func checkName(id []string) error {
 	return nil
 }
 
+// decodeArtifact checks the artifact of the request and decodes its content.
 func (r *CreateRequest) decodeArtifact() error {
 	a := r.Artifact
 	if !wordPattern.MatchString(a.Kind) {
@@ -261,7 +262,7 @@ func (d Definition) Environment() map[string]string {
 	return runtime.Env
 }
 
-// runtime has the fields of a runtime that are looked at here.
+// runtime contains the fields of a runtime that the server checks.
 type runtime struct {
 	Kind        string            `json:"kind"`
 	Python      string            `json:"python_version"`
@@ -300,7 +301,8 @@ func checkRuntime(raw json.RawMessage) (map[string]string, error) {
 	return r.Env, nil
 }
 
-// checkBindings checks bindings of secrets beside the variables that the runtime declares.
+// checkBindings checks bindings of secrets. A variable must not be bound twice, or be declared by
+// the runtime as well.
 func checkBindings(bindings []SecretBinding, env map[string]string) error {
 	bound := map[string]bool{}
 	for i, b := range bindings {
@@ -339,7 +341,7 @@ func (r *Request) Validate() error {
 	return nil
 }
 
-// VersionNumber returns the number of a version that is written in its only form, and 0 for other texts.
+// VersionNumber returns the number of a version in its canonical form, and 0 for other texts.
 func VersionNumber(version string) int {
 	n, err := strconv.ParseUint(version, 10, 31)
 	if err != nil || strconv.FormatUint(n, 10) != version {

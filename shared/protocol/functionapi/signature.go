@@ -19,7 +19,7 @@ func (f Field) Field() (arrow.Field, error) {
 	return field, err
 }
 
-// IsBlob reports whether the field holds blobs.
+// IsBlob reports whether the field contains blobs.
 func (f Field) IsBlob() bool { return f.ArrowType == protocol.BlobWord }
 
 // validate checks the fields of a signature.
@@ -53,6 +53,8 @@ func (s *Signature) validate() error {
 	}
 }
 
+// checkFields checks the names and types of parameters or results. where is their place in the
+// request.
 func checkFields(where string, fields []Field) error {
 	if len(fields) > MaxFields {
 		return protocol.Errorf(protocol.InvalidInput, "%s has %d entries; at most %d are possible", where, len(fields), MaxFields)

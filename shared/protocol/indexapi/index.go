@@ -126,7 +126,7 @@ func (r *CreateRequest) Validate() error {
 	return r.VectorParameters.validate()
 }
 
-// maxName is the longest name of an index in bytes, since each version of the table holds it.
+// maxName bounds the name of an index in bytes, because each version of the table stores it.
 const maxName = 1024
 
 // Replaces reports whether the index replaces one of the same name.

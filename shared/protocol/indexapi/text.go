@@ -35,7 +35,7 @@ type OptionalMaximum struct {
 	Value *int
 }
 
-// MarshalJSON writes the number, and null if there is none.
+// MarshalJSON writes the number, or null if there is none.
 func (o OptionalMaximum) MarshalJSON() ([]byte, error) { return json.Marshal(o.Value) }
 
 // UnmarshalJSON reads a number or null.

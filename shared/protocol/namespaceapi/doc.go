@@ -1,3 +1,3 @@
-// Package namespaceapi holds the wire types of namespaces: create, list, describe, drop and restore them, and list
-// the dropped objects that can be restored. Begin with namespace.go.
+// Package namespaceapi contains the wire types of namespaces: create, list, describe, drop and restore them, and list the
+// dropped objects that can be restored. Begin with namespace.go.
 package namespaceapi

@@ -75,7 +75,7 @@ func (r *UndropRequest) Validate() error {
 	return protocol.CheckDropID(r.DropID)
 }
 
-// Targets are the new id, if it is another one.
+// Targets returns the new id if it differs.
 func (r *UndropRequest) Targets() []protocol.Target {
 	if len(r.NewID) == 0 || slices.Equal(r.NewID, r.ID) {
 		return nil

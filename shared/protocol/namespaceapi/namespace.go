@@ -117,7 +117,7 @@ var dropModes = protocol.NewEnum("mode", "Fail", "Skip")
 // String returns the PascalCase spelling.
 func (m DropMode) String() string { return dropModes.Text(uint8(m)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (m DropMode) MarshalText() ([]byte, error) { return dropModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
@@ -137,7 +137,7 @@ var dropBehaviors = protocol.NewEnum("behavior", "Restrict", "Cascade")
 // String returns the PascalCase spelling.
 func (b DropBehavior) String() string { return dropBehaviors.Text(uint8(b)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (b DropBehavior) MarshalText() ([]byte, error) { return dropBehaviors.Marshal(uint8(b)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.

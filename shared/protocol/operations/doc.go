@@ -1,4 +1,3 @@
-// Package operations joins the rows of all groups to the one table of operations, and answers questions about all
-// of them: which operation has a name, which routes a gateway needs, and which fields of requests have no effect.
-// Begin with operations.go.
+// Package operations joins the rows of all groups to the one table of operations, with functions over it: they find an
+// operation by name, list the routes of a gateway, and list the request fields without effect. Begin with operations.go.
 package operations

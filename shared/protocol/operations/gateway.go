@@ -12,12 +12,12 @@ type GatewayRoute struct {
 	Slash    bool            // for paths that end in a slash
 }
 
-// GatewayRoutes returns the lines of all operations: two for each method, as clients of
-// LanceDB put a slash at the end of paths and others do not.
+// GatewayRoutes returns the lines of all operations, two for each method, because LanceDB clients
+// put a slash at the end of paths and other clients do not.
 //
-// An HTTP API takes a path with a slash at its end for another than that without, and no
-// route may end in one. A variable that takes the rest of a path takes an empty rest, too.
-// REST APIs drop the slash before they look for a route, and need the first line only.
+// An HTTP API distinguishes paths with and without a final slash, and no route may end in a slash.
+// But a variable for the rest of a path also matches an empty rest. REST APIs drop the slash before
+// they match routes, and need the first line only.
 func GatewayRoutes() []GatewayRoute {
 	var all []GatewayRoute
 	for _, op := range All {

@@ -12,8 +12,8 @@ type IgnoredField struct {
 	Reason    string
 }
 
-// Ignored lists these fields. All others that clients of the public specification and of LanceDB send are used, or
-// refused by name where they ask for what this service does not do.
+// Ignored lists these fields. All other fields that clients of the public specification and of LanceDB send are used, or
+// are refused by name if this service does not support them.
 var Ignored = slices.Concat(
 	ignored("tells other services where and how to run functions; here the deployment decides that",
 		"AlterTableBackfillColumns.batch_checkpoint_flush_interval_seconds", "AlterTableBackfillColumns.cluster",
@@ -37,7 +37,7 @@ var Ignored = slices.Concat(
 	ignored("is about indices of the type RTREE, which are refused", "CreateTableIndex.page_size"),
 )
 
-// ignored returns fields that share a reason, given as Operation.field.
+// ignored returns fields with the same reason, given as Operation.field.
 func ignored(reason string, fields ...string) []IgnoredField {
 	all := make([]IgnoredField, len(fields))
 	for i, field := range fields {

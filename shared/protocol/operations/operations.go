@@ -22,8 +22,8 @@ import (
 	"tiltyard/shared/protocol/viewapi"
 )
 
-// All is the one table of operations: routing, permissions, deployment, the Go client and
-// documentation are made from it. Nobody changes it. Its rows stand beside the types of their requests.
+// All is the one table of operations, from which routing, permissions, deployment, the Go client
+// and documentation are made. It must not be changed. Each row is beside the type of its request.
 var All = slices.Concat(
 	in("namespace", namespaceapi.Operations, accessapi.Operations),
 	in("table", tableapi.Operations),

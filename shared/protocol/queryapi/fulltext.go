@@ -93,7 +93,7 @@ var textOperators = protocol.NewEnum("operator", "Or", "And")
 // String returns the PascalCase spelling.
 func (o TextOperator) String() string { return textOperators.Text(uint8(o)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (o TextOperator) MarshalText() ([]byte, error) { return textOperators.Marshal(uint8(o)) }
 
 // UnmarshalText accepts the spellings in any case.
@@ -116,7 +116,7 @@ var granularities = protocol.NewEnum("document_granularity", "", "row", "list_el
 // String returns the lower-case spelling.
 func (g Granularity) String() string { return granularities.Text(uint8(g)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (g Granularity) MarshalText() ([]byte, error) { return granularities.Marshal(uint8(g)) }
 
 // UnmarshalText accepts the spellings in any case.
@@ -231,6 +231,7 @@ func (n *TextQuery) check() error {
 	return nil
 }
 
+// children returns the parts of a query that are queries themselves.
 func (n *TextQuery) children() []*TextQuery {
 	var children []*TextQuery
 	if n.Boost != nil {

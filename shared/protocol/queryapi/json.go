@@ -34,7 +34,7 @@ type Vector struct {
 	Several bool
 }
 
-// Empty says that the query searches for no vector.
+// Empty reports whether there is no vector.
 func (v Vector) Empty() bool { return len(v.Vectors) == 0 }
 
 // MarshalJSON writes the object form, and null for no vector.
@@ -62,6 +62,7 @@ func (v *Vector) UnmarshalJSON(data []byte) error {
 	return protocol.Errorf(protocol.InvalidInput, "vector must be an array of numbers, an array of such arrays, or an object with single_vector or multi_vector")
 }
 
+// parseObject reads {"single_vector": [..]} or {"multi_vector": [[..], ..]}.
 func (v *Vector) parseObject(data []byte) error {
 	if vector := onlyVector(data); vector != nil {
 		v.Vectors = [][]float64{vector}
@@ -102,8 +103,8 @@ func (v *Vector) parseObject(data []byte) error {
 	return nil
 }
 
-// onlyVector returns the vector of an object {"single_vector": [..]} that has nothing else, and nil for any other
-// object. Most objects are such, and a general decoder would read the numbers two more times.
+// onlyVector returns the vector of an object that has only the field single_vector, and nil for any other object. It
+// exists for speed: nearly all objects have this form, and a general decoder would read the numbers twice more.
 func onlyVector(data []byte) []float64 {
 	r := numberReader{data: bytes.TrimLeft(data, jsonSpace)[1:]}
 	r.next()
@@ -125,8 +126,8 @@ func onlyVector(data []byte) []float64 {
 }
 
 // parseArray reads [1, 2] as one vector and [[1, 2], [3, 4]] as several; [] is none. The data is
-// valid JSON. Numbers are read where they lie, and no more of them than a query may have: by way
-// of a general decoder a body of 8 MiB would take some hundred.
+// valid JSON. The reader stops at the maximum number of dimensions: a general decoder would need
+// some hundred MiB for a body of 8 MiB.
 func (v *Vector) parseArray(field string, data []byte) error {
 	if firstByte(data) != '[' {
 		return protocol.Errorf(protocol.InvalidInput, "%s must be an array", field)
@@ -159,7 +160,7 @@ func (v *Vector) parseArray(field string, data []byte) error {
 	return nil
 }
 
-// A numberReader reads arrays of numbers in valid JSON; data is what is left.
+// A numberReader reads arrays of numbers in valid JSON. data is the unread part.
 type numberReader struct{ data []byte }
 
 // next returns the next byte that is not space, and leaves it.
@@ -172,15 +173,15 @@ func (r *numberReader) next() byte {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// skip steps over the next byte if it is c.
+// skip skips the next byte if it is c.
 func (r *numberReader) skip(c byte) {
 	if r.next() == c {
 		r.data = r.data[1:]
 	}
 }
 
-// vector reads numbers up to the end of their array, and steps over that. There is room for so
-// many from the beginning.
+// vector reads the numbers of an array, and skips the closing bracket. room is the initial capacity
+// of the result.
 func (r *numberReader) vector(field string, room int) ([]float64, error) {
 	vector := make([]float64, 0, room)
 	for ; r.next() != ']'; r.skip(',') {
@@ -204,6 +205,7 @@ func (r *numberReader) vector(field string, room int) ([]float64, error) {
 	return vector, nil
 }
 
+// check checks the number of vectors and their dimensions.
 func (v Vector) check() error {
 	if v.Empty() {
 		return nil
@@ -236,8 +238,8 @@ type ProjectedColumn struct {
 	Expression string // SQL over the table's columns; empty: the column Name itself
 }
 
-// MarshalJSON writes the wrapped form: names if each column is one of the table's, and otherwise
-// aliases, in their order.
+// MarshalJSON writes the wrapped form: names if all columns are plain columns of the table, and
+// otherwise aliases, in their order.
 func (p Projection) MarshalJSON() ([]byte, error) {
 	names := make([]string, len(p))
 	for i, column := range p {
@@ -249,6 +251,7 @@ func (p Projection) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string][]string{"column_names": names})
 }
 
+// marshalAliases writes the aliases as an object. A map would lose their order.
 func (p Projection) marshalAliases() ([]byte, error) {
 	out := []byte(`{"column_aliases":{`)
 	for i, column := range p {
@@ -271,8 +274,8 @@ func (p Projection) marshalAliases() ([]byte, error) {
 // quoteColumn returns SQL that is the column of that name.
 func quoteColumn(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// UnmarshalJSON reads the forms of the wire. Names and aliases exclude each other; an empty list
-// or object of either is as good as none.
+// UnmarshalJSON reads all forms. Names and aliases exclude each other; an empty list or object
+// counts as absent.
 func (p *Projection) UnmarshalJSON(data []byte) error {
 	*p = nil
 	switch firstByte(data) {
@@ -299,6 +302,7 @@ func (p *Projection) UnmarshalJSON(data []byte) error {
 	return protocol.Errorf(protocol.InvalidInput, "columns must be an array of names or an object of aliases")
 }
 
+// parseForms reads names, aliases as an object, or aliases as an array of pairs.
 func (p *Projection) parseForms(names, aliases json.RawMessage) error {
 	if given(names) {
 		if err := p.parseNames(names); err != nil {
@@ -317,6 +321,7 @@ func (p *Projection) parseForms(names, aliases json.RawMessage) error {
 	return nil
 }
 
+// parseNames reads an array of column names.
 func (p *Projection) parseNames(data []byte) error {
 	var names []*string
 	if err := json.Unmarshal(data, &names); err != nil {
@@ -331,6 +336,7 @@ func (p *Projection) parseNames(data []byte) error {
 	return nil
 }
 
+// parsePairs reads aliases as an array of pairs, from old LanceDB clients.
 func (p *Projection) parsePairs(data []byte) error {
 	var pairs [][]string
 	if err := json.Unmarshal(data, &pairs); err != nil {
@@ -345,7 +351,7 @@ func (p *Projection) parsePairs(data []byte) error {
 	return nil
 }
 
-// parseAliases keeps the order in which the client wrote the object.
+// parseAliases reads aliases as an object, in the order of the text.
 func (p *Projection) parseAliases(data []byte) error {
 	malformed := protocol.Errorf(protocol.InvalidInput, "columns must map each alias to an SQL expression")
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -374,7 +380,8 @@ func (p *Projection) parseAliases(data []byte) error {
 
 const jsonSpace = " \t\r\n"
 
-// firstByte is what tells the kind of a JSON value: [ { " n t f - or a digit.
+// firstByte returns the first byte of a JSON value, which determines its kind: [ { " n t f - or a
+// digit.
 func firstByte(data []byte) byte {
 	data = bytes.TrimLeft(data, jsonSpace)
 	if len(data) == 0 {
@@ -383,5 +390,5 @@ func firstByte(data []byte) byte {
 	return data[0]
 }
 
-// given says that a field is there and not null.
+// given reports whether a field is present and not null.
 func given(data json.RawMessage) bool { return data != nil && firstByte(data) != 'n' }

@@ -133,6 +133,7 @@ func (r *Request) Validate() error {
 	return r.checkSearch()
 }
 
+// checkSearch checks the fields that concern a search, and their combinations.
 func (r *Request) checkSearch() error {
 	switch {
 	case !r.Vector.Empty() && r.FullTextQuery != nil:
@@ -199,8 +200,7 @@ type ExplainPlanRequest struct {
 	Branch  string   `json:"branch"`
 }
 
-// Validate requires a valid query and makes it one about the table of the request,
-// whatever id it was sent with.
+// Validate requires a valid query. It replaces the query's id by the id of the request.
 func (r *ExplainPlanRequest) Validate() error {
 	if r.Query == nil {
 		return protocol.Errorf(protocol.InvalidInput, "query is required")

@@ -15,7 +15,7 @@ type DiffBranchesRequest struct {
 // Validate requires a branch.
 func (r *DiffBranchesRequest) Validate() error { return requireBranch(r.FromBranch) }
 
-// requireBranch requires a branch other than the table itself.
+// requireBranch requires a branch other than main.
 func requireBranch(name string) error {
 	if err := protocol.RequireText("from_branch", name); err != nil {
 		return err
@@ -103,7 +103,7 @@ type CherryPickResponse struct {
 	TransactionID    string            `json:"transaction_id,omitempty"`
 }
 
-// HTTPStatus returns the status of the answer: that of a conflict if the branch cannot be cherry-picked.
+// HTTPStatus returns the status of the answer: 409 if the branch cannot be cherry-picked.
 func (r *CherryPickResponse) HTTPStatus() int {
 	if r.Status == CherryPickFailed {
 		return http.StatusConflict

@@ -88,7 +88,8 @@ type NewColumn struct {
 	AllNull       bool           `json:"all_null"`
 }
 
-// kind says how a column comes by its values; empty if that is not said, or not once.
+// kind returns the name of the field that defines the column's values, or "" if there is not
+// exactly one.
 func (c NewColumn) kind() string {
 	kind, given := "", 0
 	for name, is := range map[string]bool{
@@ -106,8 +107,9 @@ func (c NewColumn) kind() string {
 	return kind
 }
 
-// Validate requires a list of columns, each with a name and one way to come by its values. An empty list
-// makes a version with the same columns, as native Lance does; so do those of the other changes of columns.
+// Validate requires a list of columns, each with a name and exactly one definition of its values.
+// An empty list makes a version with the same columns, as in native Lance; this also holds for the
+// other changes of columns.
 func (r *AddColumnsRequest) Validate() error {
 	if r.Body != nil {
 		return nil
@@ -138,7 +140,7 @@ func (r *AddColumnsRequest) Validate() error {
 	return r.Function.validate(r.NewColumns)
 }
 
-// isSet reports whether a field holds anything but null.
+// isSet reports whether a field is present and not null.
 func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // AddColumnsResponse has the version with the columns.
@@ -262,7 +264,8 @@ func (r UpdateMetadataRequest) MarshalJSON() ([]byte, error) {
 	return json.Marshal(protocol.Properties(r.Metadata))
 }
 
-// UnmarshalJSON reads the body: every key is one of the metadata, whatever its name.
+// UnmarshalJSON reads the body as metadata: every key is a metadata key, including the names of
+// common fields.
 func (r *UpdateMetadataRequest) UnmarshalJSON(body []byte) error {
 	return json.Unmarshal(body, &r.Metadata)
 }

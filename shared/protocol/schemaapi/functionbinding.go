@@ -11,7 +11,8 @@ import (
 // FunctionBindingsKey is the key of the metadata of a schema that holds the uses of functions by columns.
 const FunctionBindingsKey = "lancedb::function_bindings"
 
-// functionBindingsVersion is the version of what the key holds, and of declarations of columns.
+// functionBindingsVersion is the version of the bindings in the metadata, and of column
+// declarations.
 const functionBindingsVersion = 1
 
 // WholeResult is the name of the result of a function that becomes one column.
@@ -106,13 +107,14 @@ func (b *FunctionBinding) InitializationRow() ([]byte, error) {
 	return base64.StdEncoding.DecodeString(b.Initialization)
 }
 
+// functionBindings is the JSON form of the metadata.
 type functionBindings struct {
 	Version  int               `json:"version"`
 	Bindings []FunctionBinding `json:"bindings"`
 }
 
 // DecodeFunctionBindings reads the uses of functions from the metadata of a schema. The error is
-// Unsupported for those of a later version, and InvalidTableState for what is malformed.
+// Unsupported for a later version, and InvalidTableState for malformed metadata.
 func DecodeFunctionBindings(metadata map[string]string) ([]FunctionBinding, error) {
 	text, ok := metadata[FunctionBindingsKey]
 	if !ok {
@@ -151,7 +153,7 @@ func (in ApplicationInput) path() (string, error) {
 	return value.Path, nil
 }
 
-// validate checks that the parts of a declaration agree with each other and with the new columns.
+// validate checks that the parts of a declaration match each other and the new columns.
 func (d *FunctionDeclaration) validate(columns []NewColumn) error {
 	if d.MetadataVersion == 0 {
 		return protocol.Errorf(protocol.InvalidInput, "function.binding_metadata_version is required; this service knows %d", functionBindingsVersion)

@@ -8,8 +8,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// CheckFunctionSchema requires that a schema of a declaration, which has the given name in errors, has just
-// the given fields. LanceDB keeps the schema with the table and refuses tables whose columns are others.
+// CheckFunctionSchema checks that a schema in a declaration has exactly the given fields. name is
+// the schema's name in errors. LanceDB stores the schema with the table and refuses tables whose
+// columns differ from it.
 func CheckFunctionSchema(name string, raw json.RawMessage, want []arrow.Field) error {
 	var given struct {
 		Fields []protocol.JSONField `json:"fields"`
@@ -26,7 +27,7 @@ func CheckFunctionSchema(name string, raw json.RawMessage, want []arrow.Field) e
 			return protocol.Errorf(protocol.InvalidInput, "function.%s.fields[%d] is %s; it must be %s", name, i, protocol.QuoteShort(f.Name), protocol.QuoteShort(want[i].Name))
 		case f.Nullable != want[i].Nullable:
 			return protocol.Errorf(protocol.InvalidInput, "function.%s.fields[%d], %s, has nullable %v; it must be %v", name, i, protocol.QuoteShort(f.Name), f.Nullable, want[i].Nullable)
-		case want[i].Type == arrow.DataType(protocol.BlobType) && f.Type.Type == "struct": // clients know several forms of blobs
+		case want[i].Type == arrow.DataType(protocol.BlobType) && f.Type.Type == "struct": // clients use several forms of blobs
 		case !f.Type.Matches(want[i].Type):
 			return protocol.Errorf(protocol.InvalidInput, "function.%s.fields[%d], %s, is of type %s; it must be %s", name, i, protocol.QuoteShort(f.Name), protocol.QuoteShort(f.Type.Type), protocol.TypeText(want[i].Type))
 		}
@@ -34,7 +35,7 @@ func CheckFunctionSchema(name string, raw json.RawMessage, want []arrow.Field) e
 	return nil
 }
 
-// CheckInputType requires that the text of a type is that of a column.
+// CheckInputType checks that the declared type of an input is the type of its column.
 func (in InputBinding) CheckInputType(column arrow.DataType) error {
 	if column == arrow.DataType(protocol.BlobType) && in.ArrowType == protocol.BlobWord {
 		return nil

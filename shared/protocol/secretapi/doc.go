@@ -1,3 +1,3 @@
-// Package secretapi holds the wire types of secrets. No answer has a value, and no form of a request that is
-// logged shows one. Begin with secret.go.
+// Package secretapi contains the wire types of secrets. No answer contains a value, and the logged form of a request
+// conceals it. Begin with secret.go.
 package secretapi

@@ -75,6 +75,7 @@ func (r *Request) Validate() error {
 	return nil
 }
 
+// inName reports whether a character is allowed in the name of a secret.
 func inName(c rune) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '.' || c == '-'
 }

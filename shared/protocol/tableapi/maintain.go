@@ -30,7 +30,7 @@ type MaintainRequest struct {
 	DryRun bool `json:"dry_run"`
 }
 
-// Validate refuses what asks for nothing.
+// Validate refuses a request without any work.
 func (r *MaintainRequest) Validate() error {
 	if !r.Wants(r.Compact) && !r.Wants(r.Indices) && !r.Wants(r.Cleanup) {
 		return protocol.Errorf(protocol.InvalidInput, "none of compact, indices and cleanup is asked for")
@@ -41,7 +41,7 @@ func (r *MaintainRequest) Validate() error {
 	return nil
 }
 
-// Wants reports whether one of the three is asked for.
+// Wants reports whether the request includes the work of one of its three flags.
 func (r *MaintainRequest) Wants(this *bool) bool {
 	if this != nil {
 		return *this

@@ -29,7 +29,7 @@ func (r *GetStorageRequest) Validate() error {
 	return protocol.NotNegative("version", r.Version)
 }
 
-// Files returns how many files may be read.
+// Files returns the maximum number of files to read.
 func (r *GetStorageRequest) Files() int {
 	if r.MaxFiles == nil {
 		return DefaultStorageFiles

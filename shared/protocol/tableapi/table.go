@@ -293,7 +293,7 @@ type CloneRequest struct {
 	IsShallow *bool `json:"is_shallow"`
 }
 
-// Validate requires a location, and at most one way to name a version.
+// Validate requires a location, and refuses a version together with a tag.
 func (r *CloneRequest) Validate() error {
 	if r.SourceVersion != nil && r.SourceTag != "" {
 		return protocol.Errorf(protocol.InvalidInput, "source_version cannot be combined with source_tag")
@@ -359,7 +359,7 @@ var registerModes = protocol.NewEnum("mode", "Create", "Overwrite")
 // String returns the PascalCase spelling.
 func (m RegisterMode) String() string { return registerModes.Text(uint8(m)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (m RegisterMode) MarshalText() ([]byte, error) { return registerModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.

@@ -16,7 +16,7 @@ type UndropRequest struct {
 	NewNamespaceID []string `json:"new_namespace_id"`
 }
 
-// Validate checks the drop, and that the id is one that a table may have.
+// Validate requires a drop id, and checks that a table may have the new id.
 func (r *UndropRequest) Validate() error {
 	if err := protocol.RequireName(r.ID); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (r *UndropRequest) NewID() []string {
 	return append(slices.Clone(around), name)
 }
 
-// Targets are the new name, if it is another one.
+// Targets returns the new id if it differs.
 func (r *UndropRequest) Targets() []protocol.Target {
 	if to := r.NewID(); !slices.Equal(to, r.ID) {
 		return []protocol.Target{{Operation: "CreateTable", ID: to}}

@@ -1,3 +1,3 @@
-// Package transactionapi holds the wire types of transactions: their statuses and properties, and the actions that
+// Package transactionapi contains the wire types of transactions: their statuses and properties, and the actions that
 // change them. Begin with transaction.go.
 package transactionapi

@@ -37,7 +37,7 @@ var statuses = protocol.NewEnum("status", "", "Queued", "Running", "Succeeded", 
 // String returns the PascalCase spelling.
 func (s Status) String() string { return statuses.Text(uint8(s)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (s Status) MarshalText() ([]byte, error) {
 	return statuses.Marshal(uint8(s))
 }
@@ -67,7 +67,7 @@ var setPropertyModes = protocol.NewEnum("setPropertyAction.mode", "Overwrite", "
 // String returns the PascalCase spelling.
 func (m SetPropertyMode) String() string { return setPropertyModes.Text(uint8(m)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (m SetPropertyMode) MarshalText() ([]byte, error) { return setPropertyModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
@@ -89,7 +89,7 @@ var unsetPropertyModes = protocol.NewEnum("unsetPropertyAction.mode", "Skip", "F
 // String returns the PascalCase spelling.
 func (m UnsetPropertyMode) String() string { return unsetPropertyModes.Text(uint8(m)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (m UnsetPropertyMode) MarshalText() ([]byte, error) { return unsetPropertyModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
@@ -109,7 +109,7 @@ type Response struct {
 	Properties protocol.Properties `json:"properties"`
 }
 
-// MaxActions is how many actions one request may hold.
+// MaxActions bounds the number of actions in a request.
 const MaxActions = 100
 
 // AlterRequest asks for changes, all of which are made, one after the other, or
@@ -119,7 +119,7 @@ type AlterRequest struct {
 	Actions []Action `json:"actions"`
 }
 
-// Validate refuses a request without actions, with too many, and those that miss something.
+// Validate requires 1 to MaxActions actions, each with its required fields.
 func (r *AlterRequest) Validate() error {
 	if len(r.Actions) == 0 {
 		return protocol.Errorf(protocol.InvalidInput, "actions is required and must not be empty")
@@ -185,7 +185,7 @@ func (a *Action) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// either takes the other spelling of a field, and reports whether the request has both.
+// either sets a field from its other spelling, and reports whether the request has both.
 func either[T any](field **T, other *T) (twice bool) {
 	if other == nil {
 		return false
@@ -195,6 +195,7 @@ func either[T any](field **T, other *T) (twice bool) {
 	return twice
 }
 
+// validate checks the required fields of an action.
 func (a Action) validate() error {
 	if s := a.SetStatus; s != nil && s.Status == Unset {
 		return protocol.Errorf(protocol.InvalidInput, "setStatusAction.status is required; accepted values: Queued, Running, Succeeded, Failed, Canceled")

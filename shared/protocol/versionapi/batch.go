@@ -62,7 +62,7 @@ type CommitOperation struct {
 	Deregister *tableapi.DeregisterRequest `json:"deregister_table"`
 }
 
-// request returns the field that is there, nil when there is none or several.
+// request returns the only field that is set, or nil if there is not exactly one.
 func (o *CommitOperation) request() protocol.Request {
 	var found []protocol.Request
 	if o.Declare != nil {
@@ -99,6 +99,7 @@ func (r *BatchCommitRequest) Validate() error {
 	return nil
 }
 
+// validate requires exactly one operation, and checks it.
 func (o *CommitOperation) validate() error {
 	request := o.request()
 	if request == nil {

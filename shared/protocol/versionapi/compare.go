@@ -3,9 +3,9 @@ package versionapi
 import "tiltyard/shared/protocol"
 
 const (
-	// DefaultComparedRows is how many rows of a kind CompareTableVersions lists unless the request says otherwise.
+	// DefaultComparedRows is the default limit of CompareTableVersions for each list of rows.
 	DefaultComparedRows = 1000
-	// MaxComparedRows is the most that it lists.
+	// MaxComparedRows is the maximum limit.
 	MaxComparedRows = 20_000
 )
 
@@ -33,7 +33,7 @@ func (r *CompareRequest) Validate() error {
 	return protocol.NotNegative("to_version", r.ToVersion)
 }
 
-// Rows returns how many rows each list may have.
+// Rows returns the maximum number of rows in each list.
 func (r *CompareRequest) Rows() int {
 	if r.Limit == nil {
 		return DefaultComparedRows

@@ -60,7 +60,7 @@ type ListRequest struct {
 	Details bool `json:"details" query:"details"`
 }
 
-// MaxDetailed is how many versions a page with details has.
+// MaxDetailed bounds the number of versions in a page with details.
 const MaxDetailed = 100
 
 // ListResponse holds versions in the order asked for.
@@ -148,7 +148,7 @@ var namingSchemes = protocol.NewEnum("naming_scheme", "V2", "V1")
 // String returns the specification's spelling.
 func (s NamingScheme) String() string { return namingSchemes.Text(uint8(s)) }
 
-// MarshalText returns what String returns, and an error for an unknown value.
+// MarshalText writes the same text as String. The error is for an unknown value.
 func (s NamingScheme) MarshalText() ([]byte, error) { return namingSchemes.Marshal(uint8(s)) }
 
 // UnmarshalText accepts the spelling in any case.
@@ -201,7 +201,7 @@ func (r Range) Holds(version uint64) bool {
 	return version >= uint64(*r.Start) && (*r.End == -1 || version < uint64(*r.End))
 }
 
-// All reports whether the range is the one that means every version, the newest too.
+// All reports whether the range includes every version, even the newest.
 func (r Range) All() bool { return *r.Start == 0 && *r.End == -1 }
 
 // maxRanges bounds the ranges of one request.

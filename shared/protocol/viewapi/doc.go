@@ -1,3 +1,3 @@
-// Package viewapi holds the wire types of views: those without rows of their own are in view.go, materialized ones
-// in materialized.go. Begin with view.go.
+// Package viewapi contains the wire types of views: plain views, which store no rows, are in view.go, materialized ones in
+// materialized.go. Begin with view.go.
 package viewapi

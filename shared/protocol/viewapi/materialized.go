@@ -43,12 +43,12 @@ var MaterializedOperations = []protocol.Operation{
 	},
 }
 
-// MaxBody is how many bytes a request that creates a materialized view has at most. Most of them may
-// be those of a function.
+// MaxBody bounds the bytes of a request that creates a materialized view. It leaves room for the code
+// of a function.
 const MaxBody = 16 << 20
 
-// maxText bounds each text of a definition that is kept in the metadata of the view, which every
-// reader of the table reads.
+// maxText bounds each text of a definition in the metadata of the view, because every reader of the
+// table reads it.
 const maxText = 1 << 20
 
 // CreateMaterializedRequest asks for a table whose rows a definition computes. It has two forms:
@@ -113,7 +113,7 @@ func (r *CreateMaterializedRequest) Empty() bool {
 	return !r.IsQuery()
 }
 
-// Validate checks the form of the request, and gives kinds their present names.
+// Validate checks the form of the request, and replaces old names of kinds.
 func (r *CreateMaterializedRequest) Validate() error {
 	if (r.Query == "") == (r.Kind == "") {
 		return protocol.Errorf(protocol.InvalidInput, "a request to create a materialized view has either kind or query")
@@ -149,7 +149,7 @@ func (r *CreateMaterializedRequest) Validate() error {
 	return r.UDTF.validate(r.Kind)
 }
 
-// validate checks the description of a function of a view of the given kind.
+// validate checks the function of a view of the given kind.
 func (u *UDTFSpec) validate(kind Kind) error {
 	if u.Kind == kindScalarUDTF {
 		u.Kind = KindChunker
@@ -188,7 +188,7 @@ func (u *UDTFSpec) validate(kind Kind) error {
 	return nil
 }
 
-// textBytes returns how many bytes the fields beside the envelope take.
+// textBytes returns the size in bytes of all fields except the envelope.
 func (u *UDTFSpec) textBytes() int {
 	n := len(u.Name) + len(u.Version) + len(u.PartitionBy) + len(u.PartitionByIndexedColumn) + len(u.ErrorHandling) + len(u.Manifest) + len(u.ManifestChecksum)
 	for _, column := range u.InputColumns {

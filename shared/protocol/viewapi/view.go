@@ -2,7 +2,7 @@ package viewapi
 
 import "tiltyard/shared/protocol"
 
-// Operations are the rows of the operations on views without rows of their own.
+// Operations are the rows of the operations on plain views, which store no rows.
 var Operations = []protocol.Operation{
 	{
 		Name: "CreateView", Methods: protocol.ByPost, Path: "/v1/view/{id}/create", Group: protocol.GroupView, Access: protocol.Write, Origin: protocol.LanceDB,
@@ -30,7 +30,7 @@ type CreateRequest struct {
 	Query string `json:"query"`
 }
 
-// Validate checks that there is a query.
+// Validate requires a query.
 func (r *CreateRequest) Validate() error { return protocol.RequireText("query", r.Query) }
 
 // Request names a view.

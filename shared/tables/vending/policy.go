@@ -10,8 +10,8 @@ import (
 // A place is a location in S3.
 type place struct{ bucket, prefix string }
 
-// parsePlace parses a canonical s3:// URI; ok is false for other URIs. The prefix has no slash at
-// its end.
+// parsePlace parses a canonical s3:// URI; ok is false for other URIs. The prefix has no final
+// slash.
 func parsePlace(uri string) (place, bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "s3" || u.Host == "" {
@@ -29,7 +29,7 @@ type statement struct {
 	Condition map[string]map[string]string `json:",omitempty"`
 }
 
-// maxPolicyBytes is the longest session policy that STS takes.
+// maxPolicyBytes is the maximum length of a session policy in STS.
 const maxPolicyBytes = 2048
 
 // sessionPolicy returns a policy that allows access to the objects below a place only: the slash
@@ -63,7 +63,7 @@ func sessionPolicy(partition string, p place, write bool) (string, error) {
 	return string(text), err
 }
 
-// literal writes a key so that IAM takes no part of it for a wildcard or a variable.
+// literal escapes a key for IAM, which would otherwise interpret wildcards and variables in it.
 func literal(key string) string {
 	return strings.NewReplacer("*", "${*}", "?", "${?}", "$", "${$}").Replace(key)
 }

@@ -30,7 +30,7 @@ type Role struct {
 	client    *sts.Client
 	role      string
 	partition string
-	options   map[string]string // beside the credentials: where S3 is
+	options   map[string]string // storage options without credentials, such as the region
 	tags      bool              // of sessions
 	now       func() time.Time
 
@@ -38,6 +38,7 @@ type Role struct {
 	kept map[string]kept // by the key of the request
 }
 
+// kept is a cached result.
 type kept struct {
 	options map[string]string
 	expires time.Time
@@ -52,7 +53,7 @@ type Config struct {
 	Now      func() time.Time
 }
 
-// OpenRole returns a vendor of credentials of a role. It sends nothing.
+// OpenRole returns a vendor of credentials of a role. It sends no request.
 func OpenRole(client *sts.Client, c Config) (*Role, error) {
 	parsed, err := arn.Parse(c.Role)
 	if err != nil || parsed.Service != "iam" || !strings.HasPrefix(parsed.Resource, "role/") {
@@ -119,6 +120,7 @@ func (r *Role) find(request Request) (kept, bool) {
 	return before, ok && before.expires.Sub(r.now()) >= leastLeft
 }
 
+// keep caches credentials, and removes expired ones.
 func (r *Role) keep(request Request, now kept) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

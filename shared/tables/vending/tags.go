@@ -15,11 +15,11 @@ const (
 	principalTag = "tiltyard-principal" // the holder of the credentials
 )
 
-// maxTagValue is the longest value of a tag that STS takes.
+// maxTagValue is the maximum length of a tag value in STS.
 const maxTagValue = 256
 
-// tagsOf returns the session tags, which policies of the account may use. It leaves out values that are too long for a
-// tag, and the tenant of a table without one: a policy that compares the tag then denies access.
+// tagsOf returns the session tags, which policies of the account can use. It leaves out values that are too long for a
+// tag, and a missing tenant: a policy that compares the tag then denies access.
 func tagsOf(r Request) []types.Tag {
 	var tags []types.Tag
 	add := func(key, value string) {
@@ -39,8 +39,8 @@ func tagsOf(r Request) []types.Tag {
 	return tags
 }
 
-// tagText writes a text with ASCII letters, digits and the given bytes. Each other byte becomes an equals sign
-// and two hexadecimal digits, so that two texts never become the same one.
+// tagText encodes a text with ASCII letters, digits and the bytes in plain. Each other byte becomes an equals sign and two
+// hexadecimal digits, so that different texts stay different.
 func tagText(text, plain string) string {
 	var b strings.Builder
 	for i := range len(text) {

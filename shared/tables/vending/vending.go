@@ -22,7 +22,7 @@ type Request struct {
 	Table    []string // id of the table
 	Location string   // URI of its data
 	Write    bool     // and not only read
-	Holder   string   // who gets them, for the logs and the policies of AWS
+	Holder   string   // receives the credentials; for the logs and the policies of AWS
 }
 
 // A Vendor issues credentials. It is safe for concurrent use. The caller owns the result, which is

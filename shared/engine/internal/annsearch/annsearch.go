@@ -1,12 +1,12 @@
-// Package annsearch finds the rows that are nearest to vectors by an index of the vectors: it looks through
-// partitions of all segments of the index until it has looked far enough.
+// Package annsearch finds the rows nearest to vectors by a vector index. It searches partitions of
+// all segments of the index until it has found enough rows.
 //
-// A search goes in two waves. In the first it looks through the partitions that every search looks
-// through, of all segments and for all query vectors at once, so that one round of requests reads them.
-// A query for which fewer than k rows were found goes on, partition by partition.
+// A search has two phases. In the first it searches the minimum number of partitions in all
+// segments for all query vectors, so that one round of requests reads them. In the second it
+// searches one more partition at a time, for the queries with fewer than k rows.
 //
-// Deleted rows, rows of fragments for which a segment does not answer, and rows that a filter leaves out
-// never count as found. Distances are those of the index, which may be approximate.
+// Deleted rows, rows in fragments that a segment does not cover, and rows that do not pass a filter
+// never count as found. Distances are computed by the index, and may be approximate.
 package annsearch
 
 import (
@@ -25,33 +25,32 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// A Question is what a search looks for.
+// A Question is the input of a search.
 type Question struct {
-	Index   string         // its name
-	Vectors [][]float64    // each a query
-	Lists   bool           // rows have several vectors, so that a query may find them several times
-	Element arrow.DataType // of the vectors in the column
+	Index   string         // name
+	Vectors [][]float64    // each is a query
+	Lists   bool           // rows have several vectors, so a query may find a row several times
+	Element arrow.DataType // element type of the column
 	Metric  vector.Metric  // of the index
 	ivf.Params
-	// Among, if not nil, are the only rows that may be found. It is called once, while the segments
-	// are opened.
+	// Among restricts the result to a set of rows. Nil means all rows. It is called once, in parallel
+	// with the opening of segments.
 	Among func(context.Context) (*rowset.Set, error)
 }
 
-// An Answer is what a search has found.
+// An Answer is the result of a search.
 type Answer struct {
-	// Hits are the nearest rows of each query, nearest first: Candidates at most. Their ids are
-	// addresses.
+	// Hits are up to Candidates nearest rows of each query, nearest first. Their ids are addresses.
 	Hits [][]vector.Hit
-	// Rest are the rows of Question.Among, if those are so few that all of them are wanted and some
-	// are in partitions that the search did not look through.
+	// Rest is the set of Question.Among, if it has at most k rows and the search did not find all of
+	// them. The caller then measures all of these rows.
 	Rest *rowset.Set
-	// Segments, Partitions and Rows are how many of them were looked through.
+	// Segments, Partitions and Rows are the numbers of searched ones.
 	Segments, Partitions, Rows int
 }
 
-// Nearest searches an index. An error for which [lance.ErrCorrupt] or [lance.ErrUnsupported] holds means
-// that the files of the index cannot be read.
+// Nearest searches an index. Errors that wrap [lance.ErrCorrupt] or [lance.ErrUnsupported] mean
+// that the files of the index are unreadable.
 func Nearest(ctx context.Context, d *dataset.Dataset, q Question) (*Answer, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -66,6 +65,7 @@ func Nearest(ctx context.Context, d *dataset.Dataset, q Question) (*Answer, erro
 		return nil, err
 	}
 	answer := &Answer{Segments: len(s.segments)}
+	// If the result must contain all rows of the filter, measuring them is cheaper than searching on.
 	if s.wantsAll() {
 		answer.Rest = s.among
 	} else if err := s.rest(ctx); err != nil {
@@ -83,7 +83,7 @@ func Nearest(ctx context.Context, d *dataset.Dataset, q Question) (*Answer, erro
 	return answer, nil
 }
 
-// A search is a question that is being answered.
+// A search is a running search.
 type search struct {
 	Question
 	segments []*segment
@@ -91,7 +91,7 @@ type search struct {
 	tops     []*vector.TopK // by query
 }
 
-// A segment is the part of a search in one segment.
+// A segment is the state of a search in one segment.
 type segment struct {
 	index              *ivf.Index
 	rows               *snapshot.LiveRows
@@ -100,13 +100,14 @@ type segment struct {
 	partitions, looked int
 }
 
-// open opens all segments side by side.
+// open opens all segments in parallel.
 func open(ctx context.Context, d *dataset.Dataset, q Question) (*search, error) {
 	parts, err := d.Segments(q.Index)
 	if err != nil {
 		return nil, err
 	}
 	s := &search{Question: q, segments: make([]*segment, len(parts))}
+	// The rows of the filter are read while the segments are opened.
 	jobs := len(parts)
 	if q.Among != nil {
 		jobs++
@@ -125,6 +126,7 @@ func open(ctx context.Context, d *dataset.Dataset, q Question) (*search, error) 
 	}
 	for _, part := range s.segments {
 		part.accept = part.rows.Find
+		// Without a filter, a row only has to exist.
 		if s.among != nil {
 			part.accept = func(id uint64) (uint64, bool) {
 				address, ok := part.rows.Find(id)
@@ -136,7 +138,7 @@ func open(ctx context.Context, d *dataset.Dataset, q Question) (*search, error) 
 	return s, err
 }
 
-// contain turns a panic in a goroutine, which nothing else could catch, into an error.
+// contain turns a panic in a goroutine into an error. Nothing else could recover it.
 func contain(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("%w: panic while searching an index: %v", lance.ErrCorrupt, r)
@@ -174,6 +176,7 @@ func (s *search) open(ctx context.Context, d *dataset.Dataset, part *snapshot.Se
 // hitBytes is the memory of a hit in a TopK, whose capacity may be twice its length.
 const hitBytes = 32
 
+// newTops returns an empty result for each query, and takes memory for it.
 func (s *search) newTops(ctx context.Context) ([]*vector.TopK, error) {
 	if err := memory.FromContext(ctx).Take(ctx, hitBytes*int64(len(s.Vectors))*int64(s.Candidates)); err != nil {
 		return nil, err
@@ -185,7 +188,7 @@ func (s *search) newTops(ctx context.Context) ([]*vector.TopK, error) {
 	return tops, nil
 }
 
-// first looks through the first partitions of all segments, which are read side by side.
+// first searches the first partitions of all segments in parallel.
 func (s *search) first(ctx context.Context) error {
 	var lock sync.Mutex
 	return lance.Each(ctx, len(s.segments), len(s.segments), func(ctx context.Context, i int) (err error) {
@@ -203,10 +206,10 @@ func (s *search) first(ctx context.Context) error {
 	})
 }
 
-// first looks through the first partitions of each query, each of which it reads once.
+// first searches the first partitions of each query. It reads each partition once.
 func (p *segment) first(ctx context.Context, tops []*vector.TopK) error {
 	var numbers []int
-	wanted := map[int][]int{} // queries by partition
+	wanted := map[int][]int{} // by partition, the queries that search it
 	for i, one := range p.searches {
 		for _, number := range one.First() {
 			if wanted[number] == nil {
@@ -231,12 +234,13 @@ func (p *segment) first(ctx context.Context, tops []*vector.TopK) error {
 	return nil
 }
 
+// look searches one partition for one query.
 func (p *segment) look(ctx context.Context, partition *ivf.Partition, query int, top *vector.TopK) error {
 	p.looked += partition.Rows()
 	return p.searches[query].Look(ctx, partition, p.accept, top)
 }
 
-// wantsAll reports whether all rows among which to search are wanted, and some were not found.
+// wantsAll reports whether the result must contain all rows of among, and some were not found.
 func (s *search) wantsAll() bool {
 	if s.among == nil || s.among.Len() > int64(s.K) {
 		return false
@@ -252,11 +256,11 @@ func (s *search) wantsAll() bool {
 	return false
 }
 
-// restReads is how many further partitions are read together at first. Each time after it is twice as
-// many.
+// restReads is the number of further partitions in the first read of the second phase. Each later
+// read doubles it.
 const restReads = 4
 
-// rest goes on for the queries for which too few rows were found.
+// rest searches further partitions for the queries with too few rows.
 func (s *search) rest(ctx context.Context) error {
 	for i, top := range s.tops {
 		from := 0
@@ -279,7 +283,7 @@ func (s *search) rest(ctx context.Context) error {
 	return nil
 }
 
-// goOn looks through partitions of one segment until a query has found enough.
+// goOn searches partitions of one segment until a query has found enough.
 func (s *search) goOn(ctx context.Context, part *segment, query int, numbers []int) error {
 	top := s.tops[query]
 	for partition, err := range part.index.Read(ctx, numbers) {

@@ -1,5 +1,5 @@
-// Package condition resolves SQL expressions against the columns of a table, and makes filters of
-// rows out of them.
+// Package condition binds SQL expressions to the columns of a table, and makes row filters from
+// them.
 package condition
 
 import (
@@ -21,8 +21,8 @@ import (
 // A Resolver binds an expression: [plan.Bind], or a function like it.
 type Resolver func(ctx context.Context, e syntax.Expr, columns *arrow.Schema, now time.Time) (*plan.Bound, error)
 
-// Bind parses an SQL expression and resolves it against the columns of a table and its row columns.
-// what is the name of the request's field in error messages.
+// Bind parses an SQL expression and binds it to the columns of a table and its row columns. what is
+// the name of the request's field in error messages.
 func Bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arrow.Schema, resolve Resolver) (*plan.Bound, error) {
 	expr, err := syntax.Parse(sql)
 	if err != nil {
@@ -36,21 +36,22 @@ func Bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arro
 	return bound, nil
 }
 
-// A Filter is a condition on rows of a version.
+// A Filter is a condition on the rows of a version.
 type Filter struct {
-	*snapshot.Where                      // nil: it keeps all rows
-	Bound           *plan.Bound          // nil with Where
-	Narrowing       *prefilter.Narrowing // by indices; may be nil
+	*snapshot.Where                      // nil keeps all rows
+	Bound           *plan.Bound          // nil if Where is nil
+	Narrowing       *prefilter.Narrowing // the part that indices test; may be nil
 }
 
-// New makes a filter of the rows of a relation out of a condition; an empty one keeps all of them.
-// what is the name of the request's field in error messages.
+// New compiles a condition to a filter on the rows of a relation. An empty condition keeps all
+// rows. what is the name of the request's field in error messages.
 func New(ctx context.Context, what, sql string, r Relation, policy prefilter.Policy) (Filter, error) {
 	bound, err := r.filter()
 	if err != nil {
 		return Filter{}, apierror.OfExpression("view", err)
 	}
 	if sql != "" {
+		// The request's condition applies to the rows of the view.
 		asked, err := r.Bind(ctx, what, sql, plan.BindFilter)
 		if err != nil {
 			return Filter{}, apierror.OfFilter(err)
@@ -69,7 +70,7 @@ func New(ctx context.Context, what, sql string, r Relation, policy prefilter.Pol
 	return f, err
 }
 
-// Options are those of a scan of columns of the rows that pass.
+// Options returns scan options for columns of the rows that pass.
 func (f Filter) Options(columns []string) snapshot.ScanOptions {
 	opts := snapshot.ScanOptions{Columns: columns, Where: f.Where}
 	if f.Narrowing != nil {
@@ -78,8 +79,8 @@ func (f Filter) Options(columns []string) snapshot.ScanOptions {
 	return opts
 }
 
-// Where returns what a scan needs to know of a condition. Its columns are without those that the caller
-// adds to what is read.
+// Where converts a condition to the form for scans. added are columns that the caller computes, so
+// the scan does not read them.
 func Where(what string, bound *plan.Bound, added ...string) *snapshot.Where {
 	return &snapshot.Where{
 		Columns: slices.DeleteFunc(append([]string{}, bound.Columns()...), func(name string) bool { return slices.Contains(added, name) }),

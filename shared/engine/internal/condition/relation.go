@@ -17,13 +17,13 @@ import (
 	"tiltyard/shared/sql/plan"
 )
 
-// A Relation is what a query reads: a version of a table, or a view of it.
+// A Relation is the target of a query: a version of a table, or a view of it.
 type Relation struct {
 	*dataset.Dataset
-	View *selection.Plan // over the columns that a scan answers; nil: the table itself
+	View *selection.Plan // over the columns of a scan; nil: the table itself
 }
 
-// Seen returns the relation that a query makes of a version; nil makes the table itself. A query that
+// Seen returns a version as seen through a view, or the table itself if view is nil. A view that
 // does not fit the version is InvalidInput.
 func Seen(ctx context.Context, d *dataset.Dataset, view *selection.Query) (Relation, error) {
 	r := Relation{Dataset: d}
@@ -45,7 +45,7 @@ func Seen(ctx context.Context, d *dataset.Dataset, view *selection.Query) (Relat
 	return r, err
 }
 
-// Columns returns the columns that expressions refer to beside row columns.
+// Columns returns the columns that expressions can name, without row columns.
 func (r Relation) Columns() *arrow.Schema {
 	if r.View != nil {
 		return r.View.Schema
@@ -61,8 +61,8 @@ func (r Relation) Metadata() arrow.Metadata {
 	return r.ArrowSchema().Metadata()
 }
 
-// Bind is [Bind] for an expression over the relation's columns and the added ones. The bound
-// expression is over the columns of the table in either case.
+// Bind binds an expression over the relation's columns and the added ones; see [Bind]. The bound
+// expression is over the columns of the table, even for a view.
 func (r Relation) Bind(ctx context.Context, what, text string, resolve Resolver, added ...arrow.Field) (*plan.Bound, error) {
 	extended := func(s *arrow.Schema) *arrow.Schema {
 		return arrow.NewSchema(append(slices.Clone(s.Fields()), added...), nil)
@@ -80,7 +80,7 @@ func (r Relation) Bind(ctx context.Context, what, text string, resolve Resolver,
 	return bound, apierror.OfExpression(what, err)
 }
 
-// FilterText returns the text of the conditions of the view and of a request.
+// FilterText returns the combined text of the view's condition and the request's.
 func (r Relation) FilterText(asked string) string {
 	if r.View == nil || r.View.Filter == nil {
 		return asked
@@ -91,7 +91,7 @@ func (r Relation) FilterText(asked string) string {
 	return "(" + r.View.Query.Filter + ") of the view AND (" + asked + ")"
 }
 
-// filter returns the condition of the view, nil without one.
+// filter returns the condition of the view, or nil if it has none.
 func (r Relation) filter() (*plan.Bound, error) {
 	if r.View == nil || r.View.Filter == nil {
 		return nil, nil
@@ -99,13 +99,14 @@ func (r Relation) filter() (*plan.Bound, error) {
 	return r.View.Filter.Over(arrow.NewSchema(append(slices.Clone(r.ScanSchema().Fields()), snapshot.RowColumns()...), nil), nil)
 }
 
-// Source returns the name under which the table has a column of the relation, or a member of one. The
-// error is TableColumnNotFound, or InvalidInput for a column that the view computes.
+// Source returns the table's name of a column of the relation, or of a member of one. The error is
+// TableColumnNotFound, or InvalidInput for a column that the view computes.
 func (r Relation) Source(name string) (string, error) {
 	if r.View == nil {
 		return name, nil
 	}
 	c, below := r.column(name)
+	// A view has the row columns of its source.
 	if c == nil && slices.ContainsFunc(snapshot.RowColumns(), func(f arrow.Field) bool { return f.Name == name }) {
 		return name, nil
 	}
@@ -127,7 +128,7 @@ func (r Relation) Source(name string) (string, error) {
 	return schema.FormatPath(path...), nil
 }
 
-// Computed returns the value of a column that a view computes, and nil for every other column.
+// Computed returns the expression of a column that a view computes, and nil for other columns.
 func (r Relation) Computed(name string) *plan.Bound {
 	if r.View == nil {
 		return nil
@@ -142,7 +143,8 @@ func (r Relation) Computed(name string) *plan.Bound {
 	return c
 }
 
-// column returns a column of the view, and the names of the member of it that is meant.
+// column returns the column of the view that a path begins with, and the names of the members below
+// it.
 func (r Relation) column(name string) (c *plan.Bound, below []string) {
 	at := func(name string) *plan.Bound {
 		i := slices.IndexFunc(r.View.Query.Columns, func(c selection.Column) bool { return c.Name == name })

@@ -1,4 +1,4 @@
-// Package document finds the columns of a table whose texts can be searched.
+// Package document finds the text columns of a table.
 package document
 
 import (
@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Of returns a column by its name. The error is InvalidInput when it has no texts.
+// Of returns a text column by its name. The error is InvalidInput if the column has another type.
 func Of(d *dataset.Dataset, name string) (textcolumn.Column, error) {
 	c, err := Find(d, name)
 	if err == nil && !c.IsText() {
@@ -17,12 +17,12 @@ func Of(d *dataset.Dataset, name string) (textcolumn.Column, error) {
 	return c, err
 }
 
-// Find returns the column of a name, whether it has texts or not.
+// Find returns a column of any type by its name.
 func Find(d *dataset.Dataset, name string) (textcolumn.Column, error) {
 	c, ok := textcolumn.Find(name, d.Column)
 	if !ok {
 		unknown := d.NoColumn(name)
-		unknown.List = "" // with the items of lists in it, it names no texts either
+		unknown.List = "" // the hint on list items does not apply to text columns
 		return c, apierror.NoColumn(unknown)
 	}
 	return c, nil

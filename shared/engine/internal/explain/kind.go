@@ -1,22 +1,23 @@
 package explain
 
-// A Kind is what a step does.
+// A Kind is the operation of a step.
 type Kind uint8
 
 // The kinds of steps.
 const (
 	Scan        Kind = iota // reads columns of a table, or of a part of it
-	Take                    // reads columns of rows that are known by their addresses
-	Filter                  // reads columns of found rows and keeps those that pass a filter
+	Take                    // reads columns of rows at known addresses
+	Filter                  // reads columns of found rows and keeps those rows that pass a filter
 	Sort                    // orders rows
-	Nearest                 // finds the rows that are nearest to vectors
-	SearchIndex             // finds the rows that an index says are nearest to vectors
+	Nearest                 // finds the rows nearest to vectors
+	SearchIndex             // finds the rows nearest to vectors by an index
 	MatchText               // finds the rows that contain words
 	Project                 // computes the columns of the answer
 )
 
-// kinds has a row for each kind: its name in a plan, the operators that do it in a plan of native Lance,
-// and whether it reads from the storage. Older native Lance has LanceScan for LanceRead.
+// kinds describes each kind: its name in a plan, the equivalent operators in a plan of native
+// Lance, and whether it reads from the storage. Older native Lance has LanceScan instead of
+// LanceRead.
 var kinds = [...]struct {
 	name   string
 	native []string

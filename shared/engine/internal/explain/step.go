@@ -1,5 +1,5 @@
-// Package explain holds the plan of a query as clients see it: the steps that answer the query, each
-// above the steps that it takes its rows from, and what each step has measured so far.
+// Package explain builds the plan of a query for clients: a tree of steps, each above the steps
+// that feed it, with the measurements of each step so far.
 package explain
 
 import (
@@ -17,24 +17,24 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// A Step is one part of the answer to a query: its description, the steps that it takes its rows
-// from, and its measurements so far. The measurements are safe for concurrent use.
+// A Step is one operation in the answer to a query: its description, the steps that feed it, and
+// its measurements so far. The measurements are safe for concurrent use.
 type Step struct {
 	kind   Kind
 	how    []string // details such as "k=10"
 	more   []string // further details for a verbose plan
-	native []string // operators of a plan of native Lance that do what the step does
+	native []string // the equivalent operators of native Lance
 	from   []*Step
 
 	now                  func() time.Time
 	rows, batches, bytes atomic.Int64
-	waited               atomic.Int64 // nanoseconds until its rows were there, including the steps below it
+	waited               atomic.Int64 // nanoseconds until its rows were available, including the steps below it
 	usage                objectstore.Usage
 	ran                  atomic.Bool
 }
 
-// New returns a step that takes its rows from other steps; it ignores nils among them. now is the
-// clock by which the step measures.
+// New returns a step that is fed by other steps; it ignores nils among them. now is the clock for
+// measurements.
 func New(now func() time.Time, kind Kind, from ...*Step) *Step {
 	s := &Step{kind: kind, now: now, native: slices.Clip(kinds[kind].native)}
 	for _, f := range from {
@@ -45,7 +45,7 @@ func New(now func() time.Time, kind Kind, from ...*Step) *Step {
 	return s
 }
 
-// From adds a step from which the step turned out to take rows.
+// From adds a step that was found to feed this one during the query.
 func (s *Step) From(f *Step) { s.from = append(s.from, f) }
 
 // With adds a detail.
@@ -60,8 +60,8 @@ func (s *Step) WithMore(format string, args ...any) *Step {
 	return s
 }
 
-// Like adds the names of operators that do a part of the step in a plan of native Lance. Clients look for
-// them in plans.
+// Like adds names of native Lance's operators that do a part of the step. Clients search plans for
+// them.
 func (s *Step) Like(operators ...string) *Step {
 	for _, name := range operators {
 		if !slices.Contains(s.native, name) {
@@ -71,13 +71,13 @@ func (s *Step) Like(operators ...string) *Step {
 	return s
 }
 
-// Reading returns a context that counts reads from the storage as reads of the step.
+// Reading returns a context that counts reads from the storage in the step's measurements.
 func (s *Step) Reading(ctx context.Context) context.Context {
 	s.ran.Store(true)
 	return objectstore.WithUsage(ctx, &s.usage)
 }
 
-// Made counts rows that the step has produced.
+// Made counts the rows of a batch that the step has produced.
 func (s *Step) Made(batch arrow.RecordBatch) {
 	s.ran.Store(true)
 	s.rows.Add(batch.NumRows())
@@ -85,16 +85,16 @@ func (s *Step) Made(batch arrow.RecordBatch) {
 	s.bytes.Add(take.BatchBytes(batch))
 }
 
-// Found counts rows that the step has found, of which it has no batches.
+// Found counts rows that the step has found without producing batches.
 func (s *Step) Found(rows int) { s.rows.Add(int64(rows)) }
 
-// Took adds the time since began.
+// Took adds the time since began to the time of the step.
 func (s *Step) Took(began time.Time) {
 	s.ran.Store(true)
 	s.waited.Add(int64(s.now().Sub(began)))
 }
 
-// Counted counts the batches of a stream and the time that they took.
+// Counted measures a stream: its batches, and the time until they are available.
 func (s *Step) Counted(batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		began := s.now()
@@ -112,21 +112,22 @@ func (s *Step) Counted(batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[ar
 	}
 }
 
-// Measured returns the text of all steps, to be placed below a line.
+// Measured returns the text of all steps with measurements, indented by depth.
 func (s *Step) Measured(depth int) string {
 	var b strings.Builder
 	s.write(&b, depth, true, true)
 	return b.String()
 }
 
-// Text returns the step and those below it as lines. Each step is indented below the one that takes
-// its rows. verbose includes all details.
+// Text returns the step and the steps below it as lines. Each step is indented below the one that
+// it feeds. verbose includes all details.
 func (s *Step) Text(verbose bool) string {
 	var b strings.Builder
 	s.write(&b, 0, verbose, false)
 	return b.String()
 }
 
+// write appends the text of the step and the steps below it.
 func (s *Step) write(b *strings.Builder, depth int, verbose, measured bool) {
 	parts := s.how
 	if verbose {

@@ -1,17 +1,17 @@
-// Package grouping makes groups of the rows whose keys are equal, and computes a row of each: its keys, the
-// results of aggregate functions, and the lowest row id.
+// Package grouping groups rows with equal keys, and computes one row per group: its keys, the results of aggregate
+// functions, and the lowest row id.
 //
-// A [Table] has the state of each function for each group in memory. When memory is short, it writes the
-// groups that it has to a sorter, which keeps them in a temporary file when it has to, and begins anew. A
-// group can then be in several parts, which meet when the sorter gives them back in the order of their keys:
+// A [Table] keeps the state of each function for each group in memory. If memory is short, it writes its groups to a
+// sorter, which may use a temporary file, and starts with no groups. A group can then be in several records, which become
+// adjacent when the sorter returns them in the order of their keys:
 //
-//	key     bytes of package sortkey, of which none is the beginning of another
-//	u64     number of the writing, most significant byte first: lists keep their order
+//	key     bytes of package sortkey, never a prefix of another key
+//	u64     number of the write, most significant byte first: lists keep their order
 //	u64     lowest row id
 //	states  one for each function
 //	u32     length of key
 //
-// The order of the groups has no meaning.
+// The order of the groups is arbitrary.
 package grouping
 
 import (
@@ -30,24 +30,24 @@ import (
 )
 
 const (
-	// tableBytes is how much memory the groups of a table take at most, and tableShare the part of the share.
-	// Groups are written as records, for which there has to be memory, too.
+	// tableBytes bounds the memory of the groups of a table. They also take at most 1/tableShare of the
+	// request's memory, because writing them to the sorter needs memory for records.
 	tableBytes = 256 << 20
 	tableShare = 8
-	// sorterBytes is how much memory groups take that wait to be sorted.
+	// sorterBytes bounds the memory of records in the sorter.
 	sorterBytes = 64 << 20
-	// look is how many rows or groups are worked on between two looks at the memory and at the context.
+	// look is the number of rows or groups between two checks of the memory and the context.
 	look = 1024
-	// roomStep is how much groups grow between two looks at the memory.
+	// roomStep is the growth of groups in bytes after which the memory is checked.
 	roomStep = 1 << 20
 )
 
-// A Table makes groups of rows. Close must be called in the end.
+// A Table groups rows. The caller must close it.
 type Table struct {
 	of       *plan.Grouping
 	keys     []sortkey.Append
-	max      int64         // as tableBytes
-	share    *memory.Share // holds the groups
+	max      int64         // the limit of size: tableBytes or less
+	share    *memory.Share // the memory account of the groups
 	writings uint64
 
 	found  map[string]*group
@@ -62,13 +62,13 @@ type group struct {
 	key    string
 	lowest uint64 // row id
 	states []state
-	size   int64 // of the states beyond stateBytes
+	size   int64 // memory of the states beyond stateBytes each
 }
 
-// groupBytes is about what a group takes beside its key and its states.
+// groupBytes is the approximate memory of a group without its key and its states.
 const groupBytes = 112
 
-// New returns a table without groups. Its groups take memory from the share of the context.
+// New returns a table without groups. Its groups take memory from the context.
 func New(ctx context.Context, of *plan.Grouping) *Table {
 	t := &Table{of: of, max: tableBytes, share: memory.FromContext(ctx), found: map[string]*group{}}
 	if limit := t.share.Limit(); limit > 0 {
@@ -80,7 +80,7 @@ func New(ctx context.Context, of *plan.Grouping) *Table {
 	return t
 }
 
-// Close drops what the table holds.
+// Close releases the memory and the temporary file.
 func (t *Table) Close() {
 	t.held.Release()
 	if t.sorter != nil {
@@ -88,8 +88,8 @@ func (t *Table) Close() {
 	}
 }
 
-// Add adds the rows of a batch, of which the last column has the row ids. Memory for the values of keys and
-// arguments is taken from the share of the context.
+// Add adds the rows of a batch, whose last column must be the row ids. Memory for the values of
+// keys and arguments is taken from the context.
 func (t *Table) Add(ctx context.Context, batch arrow.RecordBatch) error {
 	ids := batch.Column(int(batch.NumCols()) - 1).(*array.Uint64).Uint64Values()
 	values, err := t.evaluate(ctx, batch)
@@ -109,6 +109,7 @@ func (t *Table) Add(ctx context.Context, batch arrow.RecordBatch) error {
 		}
 		g := t.at(key, ids[i])
 		for c, call := range values.calls {
+			// The filter of a call decides which rows count.
 			if call.counts == nil || call.counts.IsValid(i) && call.counts.Value(i) {
 				grown := int64(g.states[c].add(call.args, i))
 				g.size, t.size = g.size+grown, t.size+grown
@@ -118,7 +119,7 @@ func (t *Table) Add(ctx context.Context, batch arrow.RecordBatch) error {
 	return t.makeRoom(ctx)
 }
 
-// at returns the group of a key, to which a row belongs.
+// at returns the group with a key, and updates its lowest row id with id.
 func (t *Table) at(key []byte, id uint64) *group {
 	g, ok := t.found[string(key)]
 	if !ok {
@@ -131,6 +132,7 @@ func (t *Table) at(key []byte, id uint64) *group {
 	return g
 }
 
+// newGroup returns a group without rows.
 func (t *Table) newGroup(key string, lowest uint64) *group {
 	g := &group{key: key, lowest: lowest, states: make([]state, len(t.of.Calls))}
 	for i, call := range t.of.Calls {
@@ -139,17 +141,19 @@ func (t *Table) newGroup(key string, lowest uint64) *group {
 	return g
 }
 
-// values are the values of the rows of a batch.
+// values are the evaluated keys and arguments of a batch.
 type values struct {
 	keys  []arrow.Array
 	calls []callValues
 }
 
+// callValues are the arguments of one function.
 type callValues struct {
 	args   []arrow.Array
-	counts *array.Boolean // nil: all rows count
+	counts *array.Boolean // whether a row counts; nil: all rows count
 }
 
+// evaluate computes the keys, arguments and filters of a batch, and takes memory for them.
 func (t *Table) evaluate(ctx context.Context, batch arrow.RecordBatch) (*values, error) {
 	eval := func(what string, b *plan.Bound) (arrow.Array, error) {
 		a, err := b.Eval(ctx, batch)
@@ -188,7 +192,8 @@ func (t *Table) evaluate(ctx context.Context, batch arrow.RecordBatch) (*values,
 	return v, nil
 }
 
-// makeRoom takes memory for the groups, or else writes them to the sorter.
+// makeRoom takes memory for the growth of groups. If there is not enough, it writes all groups to
+// the sorter.
 func (t *Table) makeRoom(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -205,6 +210,7 @@ func (t *Table) write(ctx context.Context) error {
 	if t.sorter == nil {
 		t.sorter = sortkey.NewSorter(ctx, sortkey.NoLimit, sorterBytes)
 	}
+	// Records of an earlier write sort before those of later ones, so that lists keep their order.
 	t.writings++
 	for len(t.order) > 0 {
 		if err := ctx.Err(); err != nil {
@@ -220,6 +226,7 @@ func (t *Table) write(ctx context.Context) error {
 			some[i] = nil
 		}
 		t.order = t.order[len(some):]
+		// Release the memory of the written groups step by step, because the sorter needs memory as well.
 		t.held.TryResize(ctx, max(0, t.held.Bytes()-written))
 		if err := t.sorter.Add(records); err != nil {
 			return err
@@ -230,6 +237,7 @@ func (t *Table) write(ctx context.Context) error {
 	return nil
 }
 
+// record encodes a group for the sorter.
 func (t *Table) record(g *group) []byte {
 	record := make([]byte, 0, len(g.key)+24+stateBytes*len(g.states))
 	record = append(record, g.key...)
@@ -241,8 +249,8 @@ func (t *Table) record(g *group) []byte {
 	return binary.BigEndian.AppendUint32(record, uint32(len(g.key)))
 }
 
-// Groups yields a row for each group: the columns of the grouping, and the lowest row id. Memory for a batch
-// is taken from the share of the context until the next one.
+// Groups yields a row for each group: the columns of the grouping, and the lowest row id. The memory of a batch is charged
+// to the context until the next one.
 func (t *Table) Groups(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		out := newResults(ctx, t.of)
@@ -266,7 +274,7 @@ func (t *Table) Groups(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] 
 	}
 }
 
-// all yields the groups, each valid until the next one.
+// all yields the groups. Each is valid until the next one.
 func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 	if t.sorter == nil {
 		return func(yield func(*group, error) bool) {
@@ -282,6 +290,7 @@ func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 		}
 	}
 	return func(yield func(*group, error) bool) {
+		// The groups in memory become the last records, so that the sorter has all of them.
 		if err := t.write(ctx); err != nil {
 			yield(nil, err)
 			return
@@ -298,6 +307,7 @@ func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 				return
 			}
 			key := record[:binary.BigEndian.Uint32(record[len(record)-4:])]
+			// A new key means that the open group is complete.
 			if open == nil || !bytes.Equal(key, []byte(open.key)) {
 				if open != nil && !yield(open, nil) {
 					return
@@ -305,6 +315,7 @@ func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 				open = t.newGroup(string(key), ^uint64(0))
 			}
 			part := record[len(key)+8:]
+			// Merging needs memory for the record in addition to the group.
 			if err := t.held.Resize(ctx, open.size+appendFactor*int64(len(part))); err != nil {
 				yield(nil, err)
 				return
@@ -321,7 +332,8 @@ func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 	}
 }
 
-// merge adds a part of the group that was written, without its key.
+// merge adds the state of another record of the group. part is the record without its key and write
+// number.
 func (g *group) merge(part []byte) {
 	g.lowest = min(g.lowest, binary.BigEndian.Uint64(part))
 	part = part[8:]

@@ -15,13 +15,13 @@ import (
 	"tiltyard/shared/sql/plan"
 )
 
-// The states of this file keep values, as keys of package sortkey.
+// The states in this file keep values as keys of package sortkey.
 
-// extreme is the least or the greatest value.
+// extreme is the state of min and max.
 type extreme struct {
 	key  sortkey.Append
-	sign int    // -1 for the least, 1 for the greatest
-	best []byte // nil for none
+	sign int    // -1 for min, 1 for max
+	best []byte // nil without values
 }
 
 func newExtreme(c *plan.Aggregate) *extreme {
@@ -39,6 +39,7 @@ func (s *extreme) add(args []arrow.Array, i int) int {
 	return s.consider(s.key(nil, args[0], i))
 }
 
+// consider keeps the key if it is better than the best so far.
 func (s *extreme) consider(key []byte) (grown int) {
 	if s.best == nil || bytes.Compare(key, s.best) == s.sign {
 		grown = len(key) - len(s.best)
@@ -51,6 +52,7 @@ func (s *extreme) write(r []byte) []byte {
 	return append(binary.AppendUvarint(r, uint64(len(s.best))), s.best...)
 }
 
+// merge reads the length of a key as uvarint, 0 for none, and the key.
 func (s *extreme) merge(part []byte) ([]byte, int) {
 	n, width := binary.Uvarint(part)
 	part = part[width:]
@@ -62,14 +64,14 @@ func (s *extreme) merge(part []byte) ([]byte, int) {
 
 func (s *extreme) result(to column) error { return to.key(s.best) }
 
-// appendFactor bounds the memory of values in a state, in their sizes: an array that grows is copied into a larger
-// one, and different values are put in order.
+// appendFactor is the memory of values in a state, relative to their size: a growing array is copied to a larger one, and
+// distinct values are sorted.
 const appendFactor = 3
 
-// list is a list of values, with those that are NULL.
+// list is the state of array_agg. It includes nulls.
 type list struct {
 	key   sortkey.Append
-	width int64 // of a value, also of NULL, which has a key of one byte; 0 for texts
+	width int64 // bytes of a value in the result, including null; 0 for texts
 	keys  []byte
 	n     uint64
 }
@@ -87,6 +89,7 @@ func (s *list) resultBytes() int64 {
 	return appendFactor * max(int64(len(s.keys)), s.width*int64(s.n))
 }
 
+// add appends the key of a value. A null has a key as well.
 func (s *list) add(args []arrow.Array, i int) int {
 	before := cap(s.keys)
 	s.keys = s.key(s.keys, args[0], i)
@@ -99,6 +102,7 @@ func (s *list) write(r []byte) []byte {
 	return append(binary.AppendUvarint(r, uint64(len(s.keys))), s.keys...)
 }
 
+// merge reads the number of values, the length of their keys, and the keys.
 func (s *list) merge(part []byte) ([]byte, int) {
 	n, width := binary.Uvarint(part)
 	part = part[width:]
@@ -119,7 +123,7 @@ func (s *list) result(to column) error {
 	return to.keys(s.keys, s.n)
 }
 
-// median is the middle of the values.
+// median is the state of median.
 type median struct{ values []float64 }
 
 func (s *median) add(args []arrow.Array, i int) int {
@@ -139,6 +143,7 @@ func (s *median) write(r []byte) []byte {
 	return r
 }
 
+// merge reads the number of values as uvarint, and each value as 8 bytes.
 func (s *median) merge(part []byte) ([]byte, int) {
 	n, width := binary.Uvarint(part)
 	part = part[width:]
@@ -150,6 +155,7 @@ func (s *median) merge(part []byte) ([]byte, int) {
 	return part, appendFactor * 8 * (cap(s.values) - before)
 }
 
+// result returns the value in the middle, or the mean of the two in the middle.
 func (s *median) result(to column) error {
 	n := len(s.values)
 	if n == 0 {
@@ -162,7 +168,7 @@ func (s *median) result(to column) error {
 	return to.float((s.values[n/2-1]+s.values[n/2])/2, true)
 }
 
-// totalOrder compares floats with NaN as the greatest.
+// totalOrder compares floats. NaN is the greatest.
 func totalOrder(a, b float64) int {
 	switch {
 	case a < b, math.IsNaN(b) && !math.IsNaN(a):
@@ -173,7 +179,7 @@ func totalOrder(a, b float64) int {
 	return 0
 }
 
-// distinct passes each value on once.
+// distinct passes each distinct value to another state once.
 type distinct struct {
 	of    *plan.Aggregate
 	key   sortkey.Append
@@ -181,13 +187,15 @@ type distinct struct {
 	nulls bool // NULL counts as a value
 }
 
-// seenBytes is what a value takes beside its bytes.
+// seenBytes is the memory of a value without its bytes.
 const seenBytes = 48
 
 func newDistinct(c *plan.Aggregate) *distinct {
 	return &distinct{of: c, key: sortkey.Of(c.Args[0].Type(), true), seen: map[string]struct{}{}, nulls: c.Function == aggregate.ArrayAgg}
 }
 
+// add notes a value, and a null only for array_agg. The buffer saves an allocation for values that are
+// known.
 func (s *distinct) add(args []arrow.Array, i int) int {
 	if args[0].IsNull(i) && !s.nulls {
 		return 0
@@ -196,6 +204,7 @@ func (s *distinct) add(args []arrow.Array, i int) int {
 	return s.note(s.key(space[:0], args[0], i))
 }
 
+// note records a value if it is new.
 func (s *distinct) note(key []byte) (grown int) {
 	if _, ok := s.seen[string(key)]; ok {
 		return 0
@@ -212,6 +221,7 @@ func (s *distinct) write(r []byte) []byte {
 	return r
 }
 
+// merge reads the number of values, and each value after its length.
 func (s *distinct) merge(part []byte) (rest []byte, grown int) {
 	n, width := binary.Uvarint(part)
 	part = part[width:]
@@ -224,7 +234,7 @@ func (s *distinct) merge(part []byte) (rest []byte, grown int) {
 	return part, grown
 }
 
-// result adds the values in their order to a state that takes all.
+// result passes the values in ascending order to a state of the same function.
 func (s *distinct) result(to column) error {
 	keys := make([]string, 0, len(s.seen))
 	size := 0
@@ -237,6 +247,7 @@ func (s *distinct) result(to column) error {
 	}
 	slices.Sort(keys)
 	all := stateOf(s.of)
+	// The number of distinct values is known, so COUNT needs no further state.
 	if s.of.Function == aggregate.Count {
 		all.(*count).n = int64(len(keys))
 		return all.result(to)

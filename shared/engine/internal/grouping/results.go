@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// most and mostBytes bound the groups of a batch.
+	// most and mostBytes bound the number of groups in a batch and their size.
 	most      = 8192
 	mostBytes = 4 << 20
-	// resultFactor bounds the memory that a group takes while its result is computed, in sizes of the group.
+	// resultFactor bounds the memory for the result of a group, relative to the size of the group.
 	resultFactor = 2
 )
 
-// results are the rows of groups that are yielded next.
+// results collects the rows of groups for the next batch.
 type results struct {
 	ctx     context.Context //nolint:containedctx // results live as long as one call of Groups
 	schema  *arrow.Schema
@@ -47,7 +47,7 @@ func newResults(ctx context.Context, of *plan.Grouping) *results {
 	return r
 }
 
-// add adds a group. It returns a batch when there are enough.
+// add adds a group. It returns a batch if it is full, and nil otherwise.
 func (r *results) add(g *group) (arrow.RecordBatch, error) {
 	bytes := resultFactor * g.size
 	for _, s := range g.states {
@@ -69,7 +69,7 @@ func (r *results) add(g *group) (arrow.RecordBatch, error) {
 	}
 	r.lowest.Append(g.lowest)
 	size := r.bytes()
-	if err := r.held.Resize(r.ctx, 2*size); err != nil { // the columns are copied into arrays
+	if err := r.held.Resize(r.ctx, 2*size); err != nil { // twice, because the columns are copied into arrays
 		return nil, err
 	}
 	if size < mostBytes && r.lowest.Len() < most {
@@ -78,6 +78,7 @@ func (r *results) add(g *group) (arrow.RecordBatch, error) {
 	return r.rest(), nil
 }
 
+// bytes returns the size of the collected rows.
 func (r *results) bytes() int64 {
 	size := int64(8 * r.lowest.Len())
 	for _, values := range r.keys {
@@ -89,7 +90,7 @@ func (r *results) bytes() int64 {
 	return size
 }
 
-// rest returns the groups that were added since the last batch, nil for none.
+// rest returns the rows since the last batch, or nil if there are none.
 func (r *results) rest() arrow.RecordBatch {
 	n := int64(r.lowest.Len())
 	if n == 0 {
@@ -105,18 +106,18 @@ func (r *results) rest() arrow.RecordBatch {
 	return array.NewRecordBatch(r.schema, append(columns, r.lowest.NewArray()), n)
 }
 
-// A column has the results of one function.
+// A column collects the results of one function.
 type column interface {
 	integer(value uint64, valid bool) error
 	float(value float64, valid bool) error
 	decimal(sum decimal128.Num, n uint64, valid bool) error // sum / n
-	key(key []byte) error                                   // of package sortkey; nil is NULL
-	keys(keys []byte, n uint64) error                       // of a list; no key is NULL
+	key(key []byte) error                                   // of package sortkey; nil means NULL
+	keys(keys []byte, n uint64) error                       // of a list; n = 0 means NULL
 	bytes() int64
 	array() arrow.Array
 }
 
-// columnOf returns an empty column of the type of a call.
+// columnOf returns an empty column for the result type of a call.
 func columnOf(c *plan.Aggregate) column {
 	base := unused{string(c.Function)}
 	switch t := c.Type.(type) {
@@ -127,7 +128,7 @@ func columnOf(c *plan.Aggregate) column {
 	}
 }
 
-// unused has the methods of results of other types.
+// unused implements the methods of column for other types of results. They return an error.
 type unused struct{ function string }
 
 func (u unused) wrong() error {
@@ -139,7 +140,7 @@ func (u unused) decimal(decimal128.Num, uint64, bool) error { return u.wrong() }
 func (u unused) key([]byte) error                           { return u.wrong() }
 func (u unused) keys([]byte, uint64) error                  { return u.wrong() }
 
-// flatColumn has numbers, texts and the like: either in a builder, or in values when they come as keys.
+// flatColumn collects values that are not lists: in builder or, if they are keys, in values.
 type flatColumn struct {
 	unused
 	of      arrow.DataType
@@ -148,6 +149,7 @@ type flatColumn struct {
 	values  *sortkey.Values
 }
 
+// integer appends an integer or a bool in the type of the column.
 func (c *flatColumn) integer(value uint64, valid bool) error {
 	if !valid {
 		c.builder.AppendNull()
@@ -191,7 +193,7 @@ func (c *flatColumn) float(value float64, valid bool) error {
 	return nil
 }
 
-// decimal appends a quotient, with the digits after the point that the type has beyond those of the sum.
+// decimal appends the quotient sum / n, with the additional decimal places of the result type.
 // Further digits are cut off.
 func (c *flatColumn) decimal(sum decimal128.Num, n uint64, valid bool) error {
 	b, ok := c.builder.(*array.Decimal128Builder)
@@ -208,6 +210,7 @@ func (c *flatColumn) decimal(sum decimal128.Num, n uint64, valid bool) error {
 		b.Append(sum)
 		return nil
 	}
+	// The scaled sum may exceed 128 bits, so the quotient is computed with big integers.
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(to.Scale-from.Scale)), nil)
 	value := scale.Mul(scale, sum.BigInt())
 	value.Quo(value, new(big.Int).SetUint64(n))
@@ -218,6 +221,7 @@ func (c *flatColumn) decimal(sum decimal128.Num, n uint64, valid bool) error {
 	return nil
 }
 
+// key appends a value by its sort key.
 func (c *flatColumn) key(key []byte) error {
 	if key == nil {
 		key = nullKey
@@ -238,7 +242,7 @@ func (c *flatColumn) array() arrow.Array {
 	return c.builder.NewArray()
 }
 
-// listColumn has lists of values.
+// listColumn collects lists of values.
 type listColumn struct {
 	unused
 	of    *arrow.ListType
@@ -247,6 +251,7 @@ type listColumn struct {
 	nulls []bool
 }
 
+// keys appends a list of n values, or null if n is 0: array_agg without rows is NULL.
 func (c *listColumn) keys(keys []byte, n uint64) error {
 	for range n {
 		keys = c.items.Append(keys)

@@ -12,19 +12,19 @@ import (
 	"tiltyard/shared/sql/plan"
 )
 
-// A state is that of one function for one group.
+// A state is the state of one function for one group.
 type state interface {
-	// add adds the arguments of a row, and returns by how many bytes the state has grown beyond stateBytes.
+	// add adds the arguments of row i. It returns the growth of the state in bytes, beyond stateBytes.
 	add(args []arrow.Array, i int) (grown int)
-	// write appends the state to a record. merge adds a state that was written, which is at the beginning
-	// of part, and returns what follows it.
+	// write appends the state to a record. merge adds a written state from the beginning of part, and
+	// returns the remainder of part.
 	write(record []byte) []byte
 	merge(part []byte) (rest []byte, grown int)
 	// result appends the result of the function to a column.
 	result(to column) error
 }
 
-// stateBytes is about what a state takes that does not keep values.
+// stateBytes is the approximate memory of a state that keeps no values.
 const stateBytes = 48
 
 func newState(c *plan.Aggregate) state {
@@ -34,7 +34,7 @@ func newState(c *plan.Aggregate) state {
 	return stateOf(c)
 }
 
-// stateOf is newState for equal values that all count.
+// stateOf returns the state of a call without DISTINCT.
 func stateOf(c *plan.Aggregate) state {
 	isDecimal := c.Type.ID() == arrow.DECIMAL128
 	switch c.Function {
@@ -61,7 +61,7 @@ func stateOf(c *plan.Aggregate) state {
 	return &bits{of: c.Function}
 }
 
-// count counts rows whose arguments are all not NULL.
+// count counts rows without null arguments.
 type count struct{ n int64 }
 
 func (s *count) add(args []arrow.Array, i int) int {
@@ -83,7 +83,7 @@ func (s *count) merge(part []byte) ([]byte, int) {
 
 func (s *count) result(to column) error { return to.integer(uint64(s.n), true) }
 
-// sumInt adds integers of 64 bits, signed or not.
+// sumInt adds signed or unsigned 64-bit integers. It wraps around on overflow.
 type sumInt struct {
 	sum uint64
 	any bool
@@ -108,7 +108,7 @@ func (s *sumInt) merge(part []byte) ([]byte, int) {
 
 func (s *sumInt) result(to column) error { return to.integer(s.sum, s.any) }
 
-// sumFloat adds floats, and divides the sum by their number for an average.
+// sumFloat adds floats. For an average, the result is divided by their number.
 type sumFloat struct {
 	average bool
 	sum     float64
@@ -140,7 +140,7 @@ func (s *sumFloat) result(to column) error {
 	return to.float(value, s.n > 0)
 }
 
-// sumDecimal is sumFloat for decimals.
+// sumDecimal adds decimals. For an average, the result is divided by their number.
 type sumDecimal struct {
 	average bool
 	sum     decimal128.Num
@@ -173,7 +173,7 @@ func (s *sumDecimal) result(to column) error {
 	return to.decimal(s.sum, n, s.n > 0)
 }
 
-// bits combines bools or the bits of integers.
+// bits combines bools or integers bit by bit.
 type bits struct {
 	of    aggregate.Function
 	value uint64
@@ -187,6 +187,7 @@ func (s *bits) add(args []arrow.Array, i int) int {
 	return 0
 }
 
+// combine adds a value. The first one is taken unchanged.
 func (s *bits) combine(value uint64) {
 	switch {
 	case !s.any:
@@ -214,7 +215,7 @@ func (s *bits) merge(part []byte) ([]byte, int) {
 
 func (s *bits) result(to column) error { return to.integer(s.value, s.any) }
 
-// moments computes a variance by Welford's method.
+// moments computes a variance or standard deviation by Welford's method.
 type moments struct {
 	of       aggregate.Function
 	n        uint64
@@ -228,6 +229,7 @@ func (s *moments) add(args []arrow.Array, i int) int {
 	return 0
 }
 
+// join adds n values with the given mean and sum of squared differences to it.
 func (s *moments) join(n uint64, mean, m2 float64) {
 	if n == 0 {
 		return
@@ -251,6 +253,7 @@ func (s *moments) merge(part []byte) ([]byte, int) {
 	return part[24:], 0
 }
 
+// result returns the variance or its square root. The sample forms divide by n-1.
 func (s *moments) result(to column) error {
 	of := float64(s.n)
 	if s.of == aggregate.Var || s.of == aggregate.Stddev {
@@ -270,7 +273,7 @@ func flag(set bool) byte {
 	return 0
 }
 
-// integerAt returns an integer or a bool, signed ones extended to 64 bits.
+// integerAt returns an integer or a bool as 64 bits. Signed integers are sign-extended.
 func integerAt(a arrow.Array, i int) uint64 {
 	switch a := a.(type) {
 	case *array.Int8:

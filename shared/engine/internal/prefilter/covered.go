@@ -10,10 +10,9 @@ import (
 	"tiltyard/shared/sql/pruning"
 )
 
-// Covered returns the fragments in which a fast search looks for the rows of a filter, and the names
-// of the indices that decide it. These are the fragments that are covered by every index with which
-// native Lance would test a part of the filter. If native Lance would use no index, it searches all
-// fragments, and covers is nil.
+// Covered returns the fragments of a fast search, and the names of the indices that determine them:
+// the fragments that are covered by all indices with which native Lance would test a part of the
+// filter. If native Lance would use no index, it searches all fragments, and covers is nil.
 func Covered(d *dataset.Dataset, filter *plan.Bound) (covers func(fragment uint64) bool, names []string, err error) {
 	byColumn, err := scalarIndices(d)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"tiltyard/shared/sql/pruning"
 )
 
-// A found is the rows that indices found for a part of a filter: no other rows of the fragments that
-// covers accepts can pass it.
+// A found is the result of testing a part of a filter by indices: in the fragments that covers
+// accepts, no other rows can pass.
 type found struct {
 	covers func(fragment uint64) bool
 	rows   *rowset.Set
 	exact  bool // all of the rows pass
-	pages  int  // how many pages of the indices were searched
+	pages  int  // number of index pages that were read
 }
 
-// find asks the indices for the rows that pass a part of the filter. It returns nil if they would
-// have to read too much.
+// find finds the rows that pass a part of the filter by indices. It returns nil if they would have
+// to read too much.
 func (n *Narrowing) find(ctx context.Context, tree *pruning.Tree) (*found, error) {
 	switch {
 	case len(tree.Any) > 0:
@@ -34,7 +34,7 @@ func (n *Narrowing) find(ctx context.Context, tree *pruning.Tree) (*found, error
 	return n.ask(ctx, []pruning.Probe{tree.Probe})
 }
 
-// findAny finds the rows that pass one of several parts, which are joined by OR.
+// findAny finds the rows that pass at least one of several parts.
 func (n *Narrowing) findAny(ctx context.Context, parts []*pruning.Tree) (*found, error) {
 	var union *found
 	for _, part := range parts {
@@ -54,9 +54,9 @@ func (n *Narrowing) findAny(ctx context.Context, parts []*pruning.Tree) (*found,
 	return union, nil
 }
 
-// findAll finds rows for several parts that are joined by AND. It asks only one index, the first
-// that need not read too much, and leaves the other parts to the scan. Coarse indices come last.
-// Probes of one column make one question.
+// findAll finds candidates for the conjunction of several parts. It searches only one index, the
+// first that does not have to read too much, and leaves the other parts to the scan. Coarse indices
+// come last. Probes of one column form one question.
 func (n *Narrowing) findAll(ctx context.Context, tree *pruning.Tree) (*found, error) {
 	byIndex, rest := map[*snapshot.Index][]pruning.Probe{}, []*pruning.Tree(nil)
 	var order []*snapshot.Index
@@ -91,10 +91,10 @@ func (n *Narrowing) findAll(ctx context.Context, tree *pruning.Tree) (*found, er
 			return f, err
 		}
 	}
-	return nil, nil //nolint:nilnil // each of them would read too much
+	return nil, nil //nolint:nilnil // all of them would read too much
 }
 
-// coarseness orders indices by which of them to ask first.
+// coarseness is the sort key for the order in which indices are tried.
 func coarseness(x *snapshot.Index) int {
 	if filters(x).Coarse {
 		return 1
@@ -102,7 +102,7 @@ func coarseness(x *snapshot.Index) int {
 	return 0
 }
 
-// flatten returns the parts of a narrowing that are joined by AND.
+// flatten returns the parts of nested conjunctions as one list.
 func flatten(tree *pruning.Tree) []*pruning.Tree {
 	if len(tree.All) == 0 {
 		return []*pruning.Tree{tree}
@@ -114,7 +114,7 @@ func flatten(tree *pruning.Tree) []*pruning.Tree {
 	return parts
 }
 
-// ask asks one index for the rows that pass all of some probes of its column.
+// ask finds the rows that pass all of some probes, by the index of their column.
 func (n *Narrowing) ask(ctx context.Context, probes []pruning.Probe) (*found, error) {
 	x := n.indexOf(probes[0])
 	field, err := n.dataset.Column(x.Columns[0])
@@ -128,7 +128,7 @@ func (n *Narrowing) ask(ctx context.Context, probes []pruning.Probe) (*found, er
 	return n.search(ctx, x, field.Type, q)
 }
 
-// search asks an index of a column of type t a question.
+// search looks a question up in an index on a column of type t.
 func (n *Narrowing) search(ctx context.Context, x *snapshot.Index, t arrow.DataType, q index.Question) (*found, error) {
 	segments, err := n.dataset.Segments(x.Name)
 	if err != nil {
@@ -153,7 +153,7 @@ func (n *Narrowing) search(ctx context.Context, x *snapshot.Index, t arrow.DataT
 				return nil, inSegment(x, segments[i], err)
 			}
 			if float64(rows.Len()) > n.policy.Share*float64(x.Indexed) {
-				return nil, nil //nolint:nilnil // a scan reads hardly more
+				return nil, nil //nolint:nilnil // a scan would read hardly more
 			}
 		}
 		f.rows.Unite(rows)
@@ -162,21 +162,21 @@ func (n *Narrowing) search(ctx context.Context, x *snapshot.Index, t arrow.DataT
 	return f, nil
 }
 
-// inSegment adds to an error where it happened.
+// inSegment adds the index and the segment to an error.
 func inSegment(x *snapshot.Index, s *snapshot.Segment, err error) error {
 	return fmt.Errorf("index %s: segment %s: %w", x.Name, s.UUID, err)
 }
 
-// fewPages is how many pages of a segment may be read however few pages it has: a value may be at
-// the end of one page and at the beginning of the next.
+// fewPages is the number of pages that may be read in each segment of any size. A value can be at
+// the end of one page and the beginning of the next.
 const fewPages = 2
 
-// nearFactor is by how much more of an index may be read if the storage is near: a page of the index then
-// takes little longer to read than as many rows of the column.
+// nearFactor multiplies the permitted part of an index for local storage. There an index page takes
+// little longer to read than the same number of rows in the column.
 const nearFactor = 4
 
-// worthwhile opens the segments of an index. It returns nil if the answer to a question takes more
-// than the permitted part of the index, so that a scan of the column takes no longer.
+// worthwhile opens the segments of an index. It returns nil if the answer to a question requires
+// more than the permitted part of the index, because a scan of the column is then as fast.
 func (n *Narrowing) worthwhile(ctx context.Context, x *snapshot.Index, segments []*snapshot.Segment, t arrow.DataType, q index.Question) ([]index.Reader, error) {
 	readers := make([]index.Reader, len(segments))
 	pages, rows, read := 0, int64(0), int64(0)
@@ -192,6 +192,7 @@ func (n *Narrowing) worthwhile(ctx context.Context, x *snapshot.Index, segments 
 		readers[i] = reader
 		pages, rows, read = pages+cost.Pages, rows+cost.Rows, read+cost.Read
 	}
+	// An index in local storage is cheap to read, so a larger part of it may be read.
 	if n.dataset.IsNear() {
 		read /= nearFactor
 	}

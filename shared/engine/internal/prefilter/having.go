@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// maxValues bounds the values that an index is asked for together.
+	// maxValues bounds the number of values in one question.
 	maxValues = 1 << 14
-	// valueBytes is about the memory of a value in a question, besides its own bytes.
+	// valueBytes is the approximate memory of a value in a question, without its own bytes.
 	valueBytes = 1 << 10
-	// havingBytes is how much larger than for a filter a column has to be, for an index to be asked for
-	// many values: the rows that it finds have to be read too, and are in many places.
+	// havingBytes multiplies the minimum size of the column compared to a filter. The found rows are in
+	// many places and must be read as well, so an index pays later.
 	havingBytes = 16
 )
 
-// Having finds the rows of a version that have one of some values in a column, by the index that the
-// column has. Its answer is like that of [Narrowing.Candidates]: nil if a scan of all rows is cheaper, if
-// the index cannot be read, or if there is none that finds rows by their exact values. values has no NULL.
+// Having finds the rows of a version with one of some values in a column, by the index on the
+// column. It returns nil if a scan of all rows is cheaper, if the index is unreadable, or if no
+// index finds exact values. values contains no nulls.
 func Having(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array, policy Policy) (*snapshot.Candidates, error) {
 	n, x, t, err := indexOfValues(d, column, policy)
 	if x == nil || err != nil || values.Len() > maxValues || !arrow.TypeEqual(t, values.DataType()) {
@@ -51,13 +51,13 @@ func Having(ctx context.Context, d *dataset.Dataset, column string, values arrow
 	return &snapshot.Candidates{Covers: f.covers, Rows: f.rows}, nil
 }
 
-// findsValues reports whether indices find rows by their exact values.
+// findsValues reports whether an index finds rows by their exact values.
 func findsValues(f *index.Filters) bool {
 	return !f.Coarse && f.Answers(pruning.Probe{Test: pruning.Equal}) == pruning.Answers
 }
 
-// indexOfValues returns the index of a large column, and the type of the column; nil if it has none in
-// which equal values are the same bits. Floats are in an order in which some equal ones differ.
+// indexOfValues returns the index on a large column, and the type of the column. It returns nil if
+// there is no index or equal values may differ in their bits, as floats do.
 func indexOfValues(d *dataset.Dataset, column string, policy Policy) (*Narrowing, *snapshot.Index, arrow.DataType, error) {
 	indices, err := scalarIndices(d)
 	if err != nil {

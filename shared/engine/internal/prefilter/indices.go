@@ -9,8 +9,7 @@ import (
 	"tiltyard/shared/sql/pruning"
 )
 
-// answerOf returns what native Lance leaves to an index of a filter with a probe of its column. The
-// index may be nil.
+// answerOf returns how native Lance uses an index for a probe of its column. The index may be nil.
 func answerOf(x *snapshot.Index, p pruning.Probe) pruning.Answer {
 	if x == nil {
 		return pruning.Open
@@ -24,7 +23,7 @@ func isUsed(x *snapshot.Index) bool {
 	return f != nil && (f.Usable == nil || f.Usable(x.Kind.Details))
 }
 
-// filters returns how filters use an index; nil if they do not.
+// filters returns the functions by which filters use an index, or nil if they cannot.
 func filters(x *snapshot.Index) *index.Filters {
 	if kind := kinds.Of(x.Kind.Of); kind != nil {
 		return kind.Filters
@@ -32,8 +31,8 @@ func filters(x *snapshot.Index) *index.Filters {
 	return nil
 }
 
-// scalarIndices returns the indices that filters use and that cover rows, by column. If a column
-// has several, it returns the oldest, which native Lance uses.
+// scalarIndices returns the indices that filters can use and that cover rows, by column. If a
+// column has several, it returns the oldest, as native Lance does.
 func scalarIndices(d *dataset.Dataset) (map[string]*snapshot.Index, error) {
 	all, err := d.Indices()
 	if err != nil {

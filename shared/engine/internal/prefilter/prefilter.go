@@ -1,11 +1,11 @@
-// Package prefilter finds the rows that a filter can keep by the indices of a table, so that a scan
-// need not read the others.
+// Package prefilter finds candidate rows of a filter by the indices of a table, so that a scan
+// reads fewer rows.
 //
 // A filter is a tree of conditions. [New] picks the conditions that an index of the table can test
-// (the kinds in package index/kinds have what each of them tests). Before the
-// scan reads rows, [Narrowing.Candidates] turns these conditions into questions and
-// asks them of the segments of the indices (find.go). The scan then reads only the rows that the
-// indices returned, and all rows of the fragments that no index covers.
+// (package index/kinds defines them for each kind of index). Before the scan reads rows,
+// [Narrowing.Candidates] turns these conditions into questions and looks them up in the segments of
+// the indices (find.go). The scan then reads only the rows that the indices returned, and all rows
+// of the fragments without an index.
 //
 // An index never changes the answer: the scan tests the candidates again unless the indices are
 // exact, and it reads all rows if an index is damaged, too large, or of an unknown form.
@@ -30,9 +30,9 @@ import (
 
 // A Policy decides when indices are used.
 type Policy struct {
-	Bytes int64   // columns of a filter that take fewer bytes are read without an index
-	Share float64 // the part of an index that may be read to find rows
-	// Warn logs that an index was not used although it should have been.
+	Bytes int64   // a filter reads columns of fewer bytes without an index
+	Share float64 // maximum part of an index to read
+	// Warn logs that an index could not be used.
 	Warn func(ctx context.Context, message string, about ...slog.Attr)
 }
 
@@ -40,20 +40,19 @@ func (p Policy) warn(ctx context.Context, indices []string, err error) {
 	p.Warn(ctx, "an index is not used", slog.Any("indices", indices), slog.Any("error", err))
 }
 
-// A Narrowing is the part of a filter that the indices of a version can test. It belongs to one
-// scan.
+// A Narrowing is the part of a filter that the indices of a version can test, for one scan.
 type Narrowing struct {
 	policy  Policy
 	dataset *dataset.Dataset
 	tree    *pruning.Tree
-	whole   bool                       // the tree is the whole filter
+	whole   bool                       // tree is the whole filter
 	indices map[string]*snapshot.Index // by column
-	columns []string                   // that the filter reads
-	step    *explain.Step              // the plan step of the scan; nil without a plan
+	columns []string                   // columns of the filter
+	step    *explain.Step              // plan step of the scan; nil without a plan
 }
 
-// New returns the part of a filter that indices of the version can test, or nil if they can test no
-// part of it. It reads no files.
+// New returns the part of a filter that indices of the version can test, or nil if there is none.
+// It reads no files.
 func New(d *dataset.Dataset, bound *plan.Bound, policy Policy) (*Narrowing, error) {
 	indices, err := scalarIndices(d)
 	if err != nil || len(indices) == 0 {
@@ -67,7 +66,7 @@ func New(d *dataset.Dataset, bound *plan.Bound, policy Policy) (*Narrowing, erro
 	return n, nil
 }
 
-// answer returns what the index of a column does for a test of the column.
+// answer returns how the index on a column can be used for a probe.
 func (n *Narrowing) answer(p pruning.Probe) pruning.Answer {
 	x := n.indexOf(p)
 	if x == nil {
@@ -80,7 +79,7 @@ func (n *Narrowing) answer(p pruning.Probe) pruning.Answer {
 	return answerOf(x, p)
 }
 
-// indexOf returns the index of the column that a probe tests, or nil.
+// indexOf returns the index on the column of a probe, or nil.
 func (n *Narrowing) indexOf(p pruning.Probe) *snapshot.Index {
 	return n.indices[schema.FormatPath(p.Column...)]
 }
@@ -96,7 +95,8 @@ func (n *Narrowing) names() []string {
 	return names
 }
 
-// Describe adds the indices to the plan step of the scan. Candidates later adds what they found.
+// Describe adds the indices to the plan step of the scan. Candidates adds its results to the same
+// step.
 func (n *Narrowing) Describe(s *explain.Step) {
 	n.step = s.With("narrowed_by=%s", explain.List(n.names())).Like("ScalarIndexQuery")
 }
@@ -108,8 +108,8 @@ func (n *Narrowing) describe(format string, args ...any) {
 	}
 }
 
-// Candidates asks the indices for the rows that the filter can keep. It returns nil if a scan of
-// all rows is cheaper, or if an index cannot be read.
+// Candidates finds the rows that can pass the filter by indices. It returns nil if a scan of all
+// rows is cheaper, or if an index is unreadable.
 func (n *Narrowing) Candidates(ctx context.Context) (*snapshot.Candidates, error) {
 	if bytes, err := n.dataset.ScanBytes(n.columns); err != nil || bytes < n.policy.Bytes {
 		return nil, err
@@ -131,10 +131,10 @@ func (n *Narrowing) Candidates(ctx context.Context) (*snapshot.Candidates, error
 	return &snapshot.Candidates{Covers: f.covers, Rows: f.rows, Sure: n.whole && f.exact}, nil
 }
 
-// IsUnusable reports whether an error comes from the index, so that a scan without it may succeed:
-// the files of the index are damaged, missing, out of reach or of an unknown form, or take more
-// memory than there is. After an error of the storage, or after the end of the request, the scan
-// would fail too.
+// IsUnusable reports whether an error is caused by the index, so that a scan without it may
+// succeed: the files of the index are damaged, missing, inaccessible or of an unknown form, or need
+// more memory than there is. After an error of the storage, or after the end of the request, the
+// scan would fail too.
 func IsUnusable(err error) bool {
 	var refused *memory.Error
 	return snapshot.IsDamage(err) || errors.As(err, &refused) || errors.Is(err, lance.ErrUnsupported) || errors.Is(err, objectstore.ErrLocation)

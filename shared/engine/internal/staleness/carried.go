@@ -9,11 +9,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// maxCarried bounds how many commits are looked at for compactions. LanceDB has the same bound.
+// maxCarried bounds the commits that are searched for compactions. LanceDB has the same bound.
 const maxCarried = 1024
 
-// isCompacted reports whether a fragment of the signatures is gone, as all are that a compaction
-// takes.
+// isCompacted reports whether a fragment with a signature no longer exists, which means that a
+// compaction may have replaced it.
 func isCompacted(d *dataset.Dataset, known Signatures) bool {
 	for id := range known {
 		if d.Fragment(uint64(id)) == nil {
@@ -23,13 +23,15 @@ func isCompacted(d *dataset.Dataset, known Signatures) bool {
 	return false
 }
 
-// carried returns the signatures of fragments that compactions since a version have made of fresh ones:
-// a compaction copies all columns as they are. It looks at each commit since then.
+// carried returns signatures of fragments that compactions have made from fresh fragments since a
+// version. Their values are fresh, because a compaction copies all columns. It reads each commit
+// since then.
 func carried(ctx context.Context, d *dataset.Dataset, known Signatures, inputs Inputs, since uint64, history History) (Signatures, error) {
 	if since >= d.Version() || d.Version()-since > maxCarried {
 		return nil, nil
 	}
 	made := Signatures{}
+	// A fragment is fresh if it was recorded, or made from fresh ones, and its inputs are unchanged.
 	isFresh := func(id uint64, before Signatures) bool {
 		signature, ok := made[uint32(id)]
 		if !ok {
@@ -54,6 +56,7 @@ func carried(ctx context.Context, d *dataset.Dataset, known Signatures, inputs I
 			return history(ctx, version-1, func(_ context.Context, was *dataset.Dataset) error {
 				before, now := Now(was, inputs), Now(after, inputs)
 				for _, group := range rewrite.Groups {
+					// A fragment that is made from a stale one is stale.
 					all := len(group.OldFragments) > 0
 					for _, old := range group.OldFragments {
 						all = all && isFresh(old.ID, before)
@@ -65,6 +68,7 @@ func carried(ctx context.Context, d *dataset.Dataset, known Signatures, inputs I
 				return nil
 			})
 		})
+		// A version that was cleaned up may have been a compaction; its fragments then count as stale.
 		if err != nil && !protocol.HasCode(err, protocol.TableVersionNotFound) {
 			return nil, err
 		}
@@ -72,8 +76,8 @@ func carried(ctx context.Context, d *dataset.Dataset, known Signatures, inputs I
 	return made, nil
 }
 
-// carry records the signatures of the fragments that a compaction made. The transaction need not know
-// their ids, so they are found by their files.
+// carry records the signatures of the fragments that a compaction made. It finds them by their
+// files, because the transaction may lack their ids.
 func carry(after *dataset.Dataset, fragments []*pb.Fragment, now, made Signatures) {
 	paths := map[string]bool{}
 	for _, f := range fragments {

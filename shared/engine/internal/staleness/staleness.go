@@ -1,12 +1,13 @@
-// Package staleness knows which values of a computed column were computed from the files that its input
-// columns have now. LanceDB keeps that in two places, and this package reads and writes both:
+// Package staleness records from which files of its input columns the values of a computed column
+// were computed, and compares them with the present files. LanceDB has two forms of this record,
+// and this package reads and writes both:
 //
 //   - keys in the metadata of the field: see [Stamp];
-//   - a sidecar object _computed/<SHA-256>.sig, to which a key refers: a [Signatures] for each fragment.
-//     Those of branches lie with the table.
+//   - a sidecar object _computed/<SHA-256>.sig, to which a key refers, with [Signatures] by fragment.
+//     Sidecars of branches are in the folder of the table.
 //
-// A signature is of the names of files, so nothing of the data is read for it. Deletions leave it as it is,
-// because the rows that stay keep their values.
+// A signature is a hash of file names, so no data is read for it. Deletions do not change it,
+// because the remaining rows keep their values.
 //
 // Source: lancedb 0.40, table/freshness.rs and table/computed_columns.rs.
 package staleness
@@ -39,10 +40,10 @@ const (
 	recordedKey   = "computed_refresh.recorded_at_version"
 )
 
-// Signatures are by the ids of fragments.
+// Signatures are hashes of the input files by fragment id.
 type Signatures map[uint32]uint64
 
-// The sidecar begins with its name, its format and the number of entries, and each entry is the id of a
+// The sidecar begins with its magic bytes and the number of entries. Each entry is the id of a
 // fragment and its signature. Numbers are little endian.
 const (
 	magic      = "CSIG\x01"
@@ -50,10 +51,10 @@ const (
 	entrySize  = 12
 	folder     = "_computed"
 	reference  = "sidecar:"
-	entryCosts = 64 // bytes of memory of an entry of the map
+	entryCosts = 64 // memory of a map entry
 )
 
-// ErrMalformed means that a sidecar is not of the format.
+// ErrMalformed means that a sidecar does not have the expected format.
 var ErrMalformed = errors.New("malformed sidecar of signatures")
 
 // Encode returns the sidecar.
@@ -66,7 +67,7 @@ func (s Signatures) Encode() []byte {
 	return b
 }
 
-// Decode reads a sidecar. The error is ErrMalformed, or that of the memory account of the context.
+// Decode reads a sidecar. The error is ErrMalformed, or a lack of memory.
 func Decode(ctx context.Context, b []byte) (Signatures, error) {
 	if len(b) < headSize || !bytes.HasPrefix(b, []byte(magic)) {
 		return nil, ErrMalformed
@@ -85,7 +86,7 @@ func Decode(ctx context.Context, b []byte) (Signatures, error) {
 	return s, nil
 }
 
-// decodeInline reads the form that signatures have in the metadata itself.
+// decodeInline reads signatures that are stored in the metadata itself.
 func decodeInline(text string) (Signatures, error) {
 	var inline map[uint32]string
 	if err := json.Unmarshal([]byte(text), &inline); err != nil {
@@ -102,7 +103,7 @@ func decodeInline(text string) (Signatures, error) {
 	return s, nil
 }
 
-// Definition returns the digest of an expression that the metadata keeps.
+// Definition returns the digest of an expression for the metadata.
 func Definition(expression string) string { return fmt.Sprintf("%016x", short(expression)) }
 
 // short returns the first 8 bytes of the SHA-256 of a text.
@@ -111,20 +112,21 @@ func short(text string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// Inputs are the fields that a column is computed from: those that its expression names, and all below
-// them.
+// Inputs are the fields from which a column is computed: the fields in its expression, and all
+// fields within them.
 type Inputs struct {
 	fields []input
-	plain  bool // LanceDB writes the names as they are
+	plain  bool // all names have the same form in LanceDB's signatures
 }
 
 // An input is a field among the inputs.
 type input struct {
 	path []string
-	ids  []int32 // its own, and those of the fields around it from the inside out
+	ids  []int32 // the field's own id, followed by its ancestors' from the inside out
 }
 
-// NewInputs returns the fields of paths. A path that the schema does not have makes all fragments stale.
+// NewInputs returns the fields at paths. A path that is missing in the schema makes all fragments
+// stale.
 func NewInputs(s *schema.Schema, paths [][]string) Inputs {
 	in := Inputs{plain: true}
 	var collect func(f *schema.Field, path []string, around []int32)
@@ -144,6 +146,7 @@ func NewInputs(s *schema.Schema, paths [][]string) Inputs {
 		}
 		var around []int32
 		for i, f := range chain {
+			// LanceDB writes the path of the expression, so a name in another form has an unknown signature.
 			in.plain = in.plain && len(chain) == len(path) && f.Name == path[i]
 			if i < len(chain)-1 {
 				around = append([]int32{f.ID}, around...)
@@ -156,8 +159,8 @@ func NewInputs(s *schema.Schema, paths [][]string) Inputs {
 	return in
 }
 
-// Now returns the signatures of the fragments of a version. It leaves out those for which it does not
-// know what LanceDB would compute, because LanceDB writes a name in another form.
+// Now returns the signatures of the fragments of a version. It leaves out fragments with file names
+// that LanceDB would quote or escape, because its signature is then unknown.
 func Now(d *dataset.Dataset, inputs Inputs) Signatures {
 	s := Signatures{}
 	if !inputs.plain {
@@ -172,8 +175,8 @@ func Now(d *dataset.Dataset, inputs Inputs) Signatures {
 	return s
 }
 
-// signature returns the signature of a fragment: of the text that Rust prints of a struct for
-// developers, with the files that hold each input.
+// signature returns the signature of a fragment: a hash of LanceDB's debug output of a Rust struct
+// with the files of each input.
 func (in Inputs) signature(f *pb.Fragment, places map[uint64]string) (hash uint64, ok bool) {
 	var text strings.Builder
 	for i, field := range in.fields {
@@ -188,6 +191,7 @@ func (in Inputs) signature(f *pb.Fragment, places map[uint64]string) (hash uint6
 			if at < 0 {
 				continue
 			}
+			// A file may lack the column index of a field; the signature then contains -1.
 			column := int32(-1)
 			if at < len(file.ColumnIndices) {
 				column = file.ColumnIndices[at]
@@ -204,7 +208,8 @@ func (in Inputs) signature(f *pb.Fragment, places map[uint64]string) (hash uint6
 	return short(text.String()), true
 }
 
-// keyOf returns the key of a base path; 0 is the table's own place, and ids of base paths follow.
+// keyOf returns the key of a base path in placesOf: 0 for the table's own location, or else 1 + its
+// id.
 func keyOf(base *uint32) uint64 {
 	if base == nil {
 		return 0
@@ -212,7 +217,8 @@ func keyOf(base *uint32) uint64 {
 	return uint64(*base) + 1
 }
 
-// placesOf returns the folders of data files by keyOf, as far as LanceDB writes them as they are.
+// placesOf returns the folders of data files by keyOf. It leaves out folders that LanceDB would
+// quote or escape.
 func placesOf(d *dataset.Dataset) map[uint64]string {
 	places := map[uint64]string{}
 	add := func(key uint64, uri string, root bool) {
@@ -234,14 +240,14 @@ func placesOf(d *dataset.Dataset) map[uint64]string {
 	return places
 }
 
-// isPlain reports whether neither a URL nor a text in quotes has another form than the text itself.
+// isPlain reports whether a text stays the same in a URL and in a quoted Rust string.
 func isPlain(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("/:._-$=@&+~", r)
 	})
 }
 
-// sidecar returns the key of a sidecar of a table.
+// sidecar returns the key of a table's sidecar. ok is false if digest is not a SHA-256.
 func sidecar(table, digest string) (key string, ok bool) {
 	if raw, err := hex.DecodeString(digest); err != nil || len(raw) != sha256.Size {
 		return "", false

@@ -15,23 +15,23 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// A Stamp is what the metadata of a computed column tells about its values in a version.
+// A Stamp is the record in the metadata of a computed column, compared with a version.
 type Stamp struct {
-	// Absent is the stamp of a column that was declared before there were signatures. Its values count
+	// Absent means that the column has no record, because an old client declared it. Its values count
 	// as fresh.
 	Absent bool
-	// Known are the signatures of the fragments whose values were computed in full. Nil means that all
-	// values are stale: the definition is another one now, or the signatures cannot be read.
+	// Known are the recorded signatures of the fragments whose values were computed in full. Nil means
+	// that all values are stale: the definition has changed, or the signatures are unreadable.
 	Known Signatures
-	// Carried are those of fragments that compactions have since made of fresh ones.
+	// Carried are the signatures of fragments that later compactions made from fresh fragments.
 	Carried Signatures
-	// Now are the signatures of all fragments of the version, see [Now].
+	// Now are the signatures of all fragments of the version; see [Now].
 	Now Signatures
 
 	definition string
 }
 
-// At returns the stamp for a later version. Another definition makes all values stale.
+// At returns the stamp for a later version. A changed definition makes all values stale.
 func (s Stamp) At(d *dataset.Dataset, definition string, inputs Inputs) Stamp {
 	now := Now(d, inputs)
 	if definition != s.definition {
@@ -41,7 +41,7 @@ func (s Stamp) At(d *dataset.Dataset, definition string, inputs Inputs) Stamp {
 	return s
 }
 
-// IsStale reports whether the values of a fragment were not computed from what the inputs have now.
+// IsStale reports whether the inputs of a fragment have changed since its values were computed.
 func (s Stamp) IsStale(fragment uint64) bool {
 	if s.Absent {
 		return false
@@ -55,12 +55,12 @@ func (s Stamp) IsStale(fragment uint64) bool {
 	return !recorded || !ok || known != now
 }
 
-// A History does work on an earlier version of the table. The error for one that is gone has the code
-// TableVersionNotFound.
+// A History calls work with an earlier version of the table. The error for a version that was
+// cleaned up has the code TableVersionNotFound.
 type History func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error
 
-// Read returns the stamp of a computed column. Sidecars that are missing or damaged are no error,
-// because all values can be computed again. A nil history carries nothing through compactions.
+// Read returns the stamp of a computed column. A missing or damaged sidecar is not an error,
+// because all values can be computed again. If history is nil, compactions are ignored.
 func Read(ctx context.Context, d *dataset.Dataset, column, definition string, inputs Inputs, history History) (Stamp, error) {
 	stamp := Stamp{Now: Now(d, inputs), definition: definition}
 	metadata := d.Schema().Field(column).Metadata
@@ -69,6 +69,7 @@ func Read(ctx context.Context, d *dataset.Dataset, column, definition string, in
 		stamp.Absent = true
 		return stamp, nil
 	}
+	// The signatures belong to values of an earlier definition.
 	if version, ok := metadata[definitionKey]; ok && version != definition {
 		return stamp, nil
 	}
@@ -87,9 +88,10 @@ func Read(ctx context.Context, d *dataset.Dataset, column, definition string, in
 	return stamp, nil
 }
 
-// maxSidecar bounds the bytes of a sidecar that is read: 5 million fragments.
+// maxSidecar bounds the bytes of a sidecar: 5 million fragments.
 const maxSidecar = 64 << 20
 
+// read reads signatures from the metadata, or from the sidecar to which it refers.
 func read(ctx context.Context, d *dataset.Dataset, value string) (Signatures, error) {
 	digest, ok := strings.CutPrefix(value, reference)
 	if !ok {
@@ -100,6 +102,7 @@ func read(ctx context.Context, d *dataset.Dataset, value string) (Signatures, er
 	if !ok {
 		return nil, ErrMalformed
 	}
+	// Without ranges this reads only the size.
 	_, info, err := store.GetRanges(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("sidecar %s: %w", key, err)
@@ -120,10 +123,10 @@ func read(ctx context.Context, d *dataset.Dataset, value string) (Signatures, er
 	return Decode(ctx, b)
 }
 
-// Write stores the signatures of fragments whose values were computed in full, beside those that the
-// stamp of the newest version has, and returns the metadata that refers to them. computed were
-// taken at the version whose values were read. A fragment whose inputs have changed since is left
-// out.
+// Write stores the signatures of fragments whose values were computed in full, in addition to those
+// in the stamp of the newest version, and returns the metadata that refers to them. computed are
+// signatures in the version whose values were read. Fragments whose inputs have changed since are
+// left out.
 func Write(ctx context.Context, newest *dataset.Dataset, column, definition string, inputs Inputs, computed Signatures) (map[string]string, error) {
 	stamp, err := Read(ctx, newest, column, definition, inputs, nil)
 	if err != nil {
@@ -136,6 +139,7 @@ func Write(ctx context.Context, newest *dataset.Dataset, column, definition stri
 			all[id] = signature
 		}
 	}
+	// Fragments that no longer exist would make the sidecar grow forever.
 	live := map[uint32]bool{}
 	for _, f := range newest.Fragments() {
 		live[uint32(f.Meta.ID)] = true
@@ -151,6 +155,7 @@ func Write(ctx context.Context, newest *dataset.Dataset, column, definition stri
 	set[SignatureKey] = reference + digest
 	store, prefix := newest.Main()
 	key, _ := sidecar(prefix, digest)
+	// The name is the digest of the content, so an existing object is equal.
 	if _, err := store.Put(ctx, key, b, objectstore.Condition{IfAbsent: true}); err != nil && !errors.Is(err, objectstore.ErrPrecondition) {
 		return nil, fmt.Errorf("sidecar %s: %w", key, err)
 	}

@@ -41,7 +41,7 @@ type builtin struct {
 	open func(u use) (step, error)
 }
 
-// A use holds the types and arguments with which a function is opened.
+// A use is a function with its types and arguments.
 type use struct {
 	input, output arrow.DataType
 	args          arguments
@@ -97,6 +97,7 @@ func (Runtime) Open(ctx context.Context, s udf.Spec) (udf.Caller, error) {
 		return nil, refuse("has other arguments: %w", err)
 	}
 	c := &caller{spec: s}
+	// A declaration may lack arguments; each use must have all of them.
 	if c.missing = u.args.missing(one.constants, u); c.missing != "" {
 		if s.Binding != "" {
 			return nil, refuse("needs the argument %s", c.missing)
@@ -137,7 +138,7 @@ type caller struct {
 	step    step
 }
 
-// Close does nothing: a built-in function holds nothing.
+// Close does nothing: a built-in function has no resources.
 func (c *caller) Close() error { return nil }
 
 // Call computes the rows one at a time.
@@ -159,6 +160,7 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, er
 		}
 		err := c.step(ctx, in.Column(0), row, out)
 		var bad *rowError
+		// A row error fails the row; all other errors fail the call.
 		switch {
 		case errors.As(err, &bad):
 			out.AppendNull()

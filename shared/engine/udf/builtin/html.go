@@ -70,6 +70,7 @@ func (w *pageText) text(raw string) {
 		w.out.WriteString(raw)
 		return
 	}
+	// White space is collapsed to one space, which begin writes before the next word.
 	for raw != "" {
 		size := strings.IndexAny(raw, " \t\n\f\r")
 		if size < 0 {

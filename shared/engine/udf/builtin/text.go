@@ -58,7 +58,7 @@ func openHTML(use) (step, error) {
 		if err != nil {
 			return err
 		}
-		held, err := memory.Take(ctx, 3*int64(len(text))) // the text as it grows, and a part of it that is decoded
+		held, err := memory.Take(ctx, 3*int64(len(text))) // the growing text, and a part of it that is decoded
 		if err != nil {
 			return err
 		}

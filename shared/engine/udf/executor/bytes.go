@@ -9,13 +9,13 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// Bytes holds the stream of a call or reply, and accounts for it in the memory share of a context. The zero
+// Bytes contains the stream of a call or reply, and charges it to the memory of a context. The zero
 // value is not usable.
 type Bytes struct {
 	Data  []byte
 	held  memory.Hold
 	take  func(bytes int64) error
-	what  string // call or reply
+	what  string // "call" or "reply"
 	limit int64
 }
 
@@ -25,7 +25,7 @@ func newBytes(ctx context.Context, what string, limit int64) *Bytes {
 	return b
 }
 
-// Release gives the memory back.
+// Release drops the data and releases its memory.
 func (b *Bytes) Release() {
 	b.Data = nil
 	b.held.Release()

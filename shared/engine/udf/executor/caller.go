@@ -18,8 +18,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// The number of rows per call, if they fit: firstRows at first, doubled while calls take less than briskly,
-// and halved when they take longer than slowly.
+// The number of rows per call, if they fit: firstRows at first, doubled while calls are faster than
+// briskly, and halved when they are slower than slowly.
 const (
 	firstRows = 32
 	mostRows  = 4096
@@ -62,6 +62,7 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, er
 			reply.Release()
 		}
 	}()
+	// An empty batch is called once as well, to get outputs without rows.
 	for first := true; first || w.done < in.NumRows(); first = false {
 		to := in.NumRows()
 		if c.spec.Shape != udf.AllRows {
@@ -78,7 +79,7 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, er
 	return udf.Result{Outputs: outputs, Parents: w.parents, Failed: w.failed}, nil
 }
 
-// streamBytes bounds the size of a stream beside the values of its columns.
+// streamBytes bounds the size of a stream without the values of its columns.
 const streamBytes = 1 << 10
 
 // fitting returns the end of the longest batch of rows [from, to) whose stream fits into a call. A first
@@ -132,8 +133,10 @@ func (w *work) compute(ctx context.Context, from, to int64) error {
 		w.add(w.nothing(), to, udf.Failure{Row: int(from), Type: fault.Type, Message: fault.Message})
 		return nil
 	}
+	// Divide the batch to find the rows that make it fail. Later batches begin with the smaller size.
 	half := (to - from) / 2
 	w.rows = min(w.rows, half)
+	// Rows that are too large together would fail again, so the size stays limited.
 	if fault.Type == TooLarge {
 		w.most = min(w.most, half)
 	}
@@ -144,6 +147,8 @@ func (w *work) compute(ctx context.Context, from, to int64) error {
 	return w.compute(ctx, middle, to)
 }
 
+// add records the outputs of the rows up to done. It conceals secrets in failures before it shortens
+// them, so that no part of a secret remains.
 func (w *work) add(outputs arrow.RecordBatch, done int64, failed ...udf.Failure) {
 	for i := range failed {
 		failed[i].Type, failed[i].Message = cut(w.conceal.Hide(failed[i].Type), maxType), cut(w.conceal.Hide(failed[i].Message), maxMessage)
@@ -198,6 +203,7 @@ func (w *work) repeat(ctx context.Context, in arrow.RecordBatch) (udf.Result, er
 		if attempt == attempts {
 			return result, fault
 		}
+		// The executor's own request for a pause has precedence, up to a limit.
 		pause := max(rand.N(firstPause<<(attempt-1)), min(fault.After, longestPause))
 		if err := w.wait(ctx, pause); err != nil {
 			return result, err
@@ -257,6 +263,7 @@ func (w *work) attempt(ctx context.Context, stream []byte, rows int64, attempt i
 		return want.decode(ctx, reply.Data)
 	case ctx.Err() != nil:
 		return udf.Result{}, ctx.Err()
+	// A timeout of the attempt is a fault of the executor, and not the end of the request.
 	case (limited.Err() != nil || took >= w.executor.Timeout) && !lasts(err):
 		return udf.Result{}, &Fault{Type: TimedOut, Message: fmt.Sprintf("the executor did not answer within %v", w.executor.Timeout)}
 	}

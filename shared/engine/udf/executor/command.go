@@ -120,7 +120,7 @@ func launch(path string) (p *process, err error) {
 	cmd := exec.Command(path)          //nolint:noctx // kill ends it, together with the processes that it starts
 	cmd.Env, cmd.Dir = []string{}, "/" // a nil Env would be our environment
 	leadGroup(cmd)
-	cmd.WaitDelay = time.Second // for a process that it started, which left the group and has its standard error
+	cmd.WaitDelay = time.Second // in case that a process that it started has left the group and still has its standard error
 	p = &process{cmd: cmd, in: in, read: read, out: bufio.NewReader(read)}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, &p.said
 	if err := cmd.Start(); err != nil {
@@ -138,7 +138,7 @@ func (p *process) kill() {
 	}
 	killGroup(p.cmd)
 	now := time.Now()
-	_ = p.in.SetWriteDeadline(now) // these fail when the pipe is closed
+	_ = p.in.SetWriteDeadline(now) // these fail if the pipe is closed
 	_ = p.read.SetReadDeadline(now)
 }
 
@@ -162,6 +162,7 @@ func (p *process) do(ctx context.Context, call *Call, stream []byte, limit int64
 	}
 	defer held.Release()
 	defer context.AfterFunc(ctx, p.kill)()
+	// Write and read concurrently: a command may reply before it has read the whole call.
 	wrote := make(chan error, 1)
 	go func() {
 		_, err := p.in.Write(head)
@@ -175,6 +176,7 @@ func (p *process) do(ctx context.Context, call *Call, stream []byte, limit int64
 	if err != nil && !errors.As(err, &fault) {
 		p.kill()
 	}
+	// The reply to a call that was not written completely cannot be trusted.
 	if wrong := <-wrote; wrong != nil && err == nil {
 		reply.Release()
 		return nil, wrong

@@ -137,6 +137,7 @@ func (c *Config) set(option, value string) (err error) {
 	return err
 }
 
+// parsePatterns parses patterns that are separated by |.
 func parsePatterns(text string) ([]string, error) {
 	patterns := strings.Split(text, "|")
 	for _, p := range patterns {

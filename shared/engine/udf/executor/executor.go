@@ -25,9 +25,9 @@ type Carrier interface {
 
 // A Line transports the calls of one use of a function, one at a time.
 type Line interface {
-	// Do sends a call and returns the stream of the reply, or a *Fault. The Fault is the one of the reply,
-	// or describes why there is no reply; it is TooLarge if the reply exceeds limit. Do returns soon after
-	// the end of ctx, with any error. The caller retries, and releases the reply.
+	// Do sends a call and returns the stream of the reply, or a *Fault. The Fault comes from the reply,
+	// or describes why there is no reply; it is TooLarge if the reply exceeds limit. Do returns soon
+	// after the end of ctx, with any error. The caller retries, and releases the reply.
 	Do(ctx context.Context, c *Call, stream []byte, limit int64) (*Bytes, error)
 
 	// Close releases the resources of the Line.
@@ -42,7 +42,7 @@ type Narrow interface {
 	Room(c *Call) int64
 }
 
-// A Call holds everything that an executor receives beside the rows.
+// A Call contains all inputs of an executor except the rows.
 type Call struct {
 	Format         int               `json:"tiltyard"` // 1
 	Function       string            `json:"function"`
@@ -99,7 +99,7 @@ func (f *Fault) Unwrap() error { return f.Err }
 // The types of faults that carriers and callers find.
 const (
 	Unreachable = "ExecutorUnreachable" // there was no reply
-	Refused     = "ExecutorRefused"     // the executor does not take calls from here
+	Refused     = "ExecutorRefused"     // the executor does not accept calls of this server
 	Overloaded  = "ExecutorOverloaded"
 	Crashed     = "ExecutorCrashed" // the executor ended during the call
 	TimedOut    = "ExecutorTimeout"
@@ -201,6 +201,7 @@ func (s *Set) Open(_ context.Context, spec udf.Spec) (udf.Caller, error) {
 		},
 		room: e.PayloadBytes,
 	}
+	// Some carriers transport less than the payload of the executor.
 	if narrow, ok := c.line.(Narrow); ok {
 		c.room = min(c.room, narrow.Room(&c.call))
 	}
@@ -213,7 +214,7 @@ func emptyStream(fields []arrow.Field) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// take waits until the executor may be called once more.
+// take waits for a free slot of the executor.
 func (e *executor) take(ctx context.Context) error {
 	select {
 	case e.slots <- struct{}{}:

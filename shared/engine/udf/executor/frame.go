@@ -47,6 +47,7 @@ func readFrame(ctx context.Context, r io.Reader, limit int64) (*Bytes, error) {
 	if status == 1 {
 		limit = maxFaultBytes
 	}
+	// Check the length before taking memory for the content.
 	if size > uint64(limit) {
 		return nil, &Fault{Type: TooLarge, Message: fmt.Sprintf("the reply is larger than %d bytes", limit)}
 	}

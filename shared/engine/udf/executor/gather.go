@@ -51,8 +51,8 @@ func (w wanted) gather(ctx context.Context, batches []arrow.RecordBatch, marks b
 	return result, err
 }
 
-// A family tracks the parents of the rows of a reply. A row with an error means that the function failed
-// for its parent, which then must not have other rows.
+// A family tracks the parents of the rows of a reply. A row with an error means that the function
+// failed for its parent, which then must not have other rows.
 type family struct {
 	rows   int64 // of the call
 	last   int32 // parent

@@ -118,6 +118,7 @@ func (h *https) Do(ctx context.Context, c *Call, stream []byte, limit int64) (*B
 	body := func() io.Reader { return io.MultiReader(bytes.NewReader(head), bytes.NewReader(stream)) }
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, body())
 	if err != nil {
+		// The body is read twice: by the signature and by the request.
 		return nil, err
 	}
 	req.ContentLength = int64(len(head) + len(stream))
@@ -133,6 +134,7 @@ func (h *https) Do(ctx context.Context, c *Call, stream []byte, limit int64) (*B
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
+		// An executor may quote variables of the function in its answer.
 		resp.Status = concealer(c.Environment).Hide(resp.Status)
 		return nil, faultOf(ctx, resp)
 	}

@@ -58,6 +58,7 @@ func match(configs []Config, runtime []byte) (at int, d declaration, err error) 
 	default:
 		return 0, d, refused(protocol.InvalidInput, fmt.Sprintf("executors run no functions of the runtime %.80q", d.Kind), "there are python, python_v2, executor and envelope", nil)
 	}
+	// The first executor that fits is used, in the order of the configuration.
 	at = slices.IndexFunc(configs, fits)
 	switch {
 	case at >= 0:
@@ -108,6 +109,7 @@ func (c *Config) loads(backend string) bool {
 	return slices.ContainsFunc(c.Backends, func(p string) bool { fits, err := path.Match(p, backend); return err == nil && fits })
 }
 
+// accepts reports whether the executor has the Python version, the packages and the GPU of a function.
 func (c *Config) accepts(d declaration) bool {
 	if c.Python == "" || d.Python != c.Python && !strings.HasPrefix(d.Python, c.Python+".") || d.GPU && !c.GPU {
 		return false

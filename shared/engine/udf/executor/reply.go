@@ -56,6 +56,7 @@ func (w wanted) decode(ctx context.Context, reply []byte) (udf.Result, error) {
 		if err != nil {
 			return none, malformedStream(err)
 		}
+		// The number of rows is checked before the batches are kept, to bound their memory.
 		if total += batch.NumRows(); total > w.most() {
 			return none, malformed("the reply has more than the %d rows of the call", w.most())
 		}
@@ -74,7 +75,7 @@ func (w wanted) decode(ctx context.Context, reply []byte) (udf.Result, error) {
 	return w.gather(ctx, batches, marks)
 }
 
-// most returns the maximal number of rows of a reply.
+// most returns the maximum number of rows in a reply.
 func (w wanted) most() int64 {
 	if w.shape == udf.EachRow {
 		return w.rows
@@ -99,10 +100,11 @@ func malformedStream(err error) error {
 	return err
 }
 
-// checkSchema compares the columns of a reply with the outputs. Names and types must agree; marks is
-// true when the column of errors follows.
+// checkSchema compares the columns of a reply with the outputs. Names and types must match; marks
+// is true if the column of errors follows.
 func (w wanted) checkSchema(s *arrow.Schema) (marks bool, err error) {
 	fields := s.Fields()
+	// A function with several rows for one row names the parent of each.
 	if w.shape == udf.ManyRows {
 		if len(fields) == 0 || fields[0].Name != parentColumn || fields[0].Type.ID() != arrow.INT32 {
 			return false, malformed("the reply does not begin with the column %s of int32", parentColumn)
@@ -148,6 +150,7 @@ func assemble(ctx context.Context, batches []arrow.RecordBatch, outputs []arrow.
 			if failed {
 				result.Failed = append(result.Failed, failureOf(row, errs.Value(i)))
 			}
+			// A failed row has no values, and other rows have all required ones.
 			for n, output := range outputs {
 				isNull := batch.Column(n).IsNull(i)
 				if failed && !isNull {

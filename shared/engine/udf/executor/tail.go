@@ -15,6 +15,7 @@ type tail struct {
 	isCut bool
 }
 
+// Write keeps the last tailBytes bytes. It never fails, so the command is not disturbed.
 func (t *tail) Write(p []byte) (int, error) {
 	t.bytes = append(t.bytes, p[max(0, len(p)-tailBytes):]...)
 	over := max(0, len(t.bytes)-tailBytes)

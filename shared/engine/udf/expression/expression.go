@@ -57,6 +57,7 @@ func split(s udf.Spec) ([]string, error) {
 	if s.Entrypoint != "" {
 		return nil, protocol.Errorf(protocol.InvalidInput, "function %s has the entrypoint %.80q; expressions have none", s.Name, s.Entrypoint)
 	}
+	// A single output needs no JSON around its expression.
 	if text := strings.TrimSpace(string(s.Artifact)); !strings.HasPrefix(text, "{") {
 		if len(s.Outputs) != 1 {
 			return nil, protocol.Errorf(protocol.InvalidInput, "function %s returns %d values, so its artifact must be a JSON object with an expression for each", s.Name, len(s.Outputs))
@@ -88,7 +89,7 @@ func bind(ctx context.Context, text string, columns *arrow.Schema, typ arrow.Dat
 	if err != nil {
 		return nil, err
 	}
-	value, err := plan.Bind(ctx, e, columns, time.Unix(0, 0)) // which no expression here may see
+	value, err := plan.Bind(ctx, e, columns, time.Unix(0, 0)) // no allowed expression depends on the time
 	if err != nil {
 		return nil, err
 	}
@@ -122,10 +123,10 @@ type caller struct {
 	values []*plan.Bound
 }
 
-// Close does nothing: an expression holds nothing.
+// Close does nothing: an expression has no resources.
 func (c *caller) Close() error { return nil }
 
-// Call evaluates the expressions. When a value of a row cannot be computed, that row fails.
+// Call evaluates the expressions. If an expression fails for a row, that row fails.
 func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, error) {
 	outputs, failed, err := c.call(ctx, in, 0)
 	if err != nil {
@@ -145,6 +146,7 @@ func (c *caller) call(ctx context.Context, in arrow.RecordBatch, first int) (arr
 	if n == 1 {
 		return c.nulls(), []udf.Failure{{Row: first, Type: "SQLError", Message: message(err)}}, nil
 	}
+	// Divide the rows, to find those for which the expression fails.
 	head, failed, err := c.call(ctx, in.NewSlice(0, int64(n/2)), first)
 	if err != nil {
 		return nil, nil, err
@@ -162,7 +164,7 @@ func (c *caller) call(ctx context.Context, in arrow.RecordBatch, first int) (arr
 	return joined, append(failed, more...), err
 }
 
-// isOfRow reports whether an error can be that of a single row.
+// isOfRow reports whether an error may be caused by a single row.
 func isOfRow(err error) bool {
 	var bad *sql.Error
 	return errors.As(err, &bad)
@@ -178,6 +180,7 @@ func message(err error) string {
 	return text
 }
 
+// evaluate computes all expressions for all rows. An error may come from a single row.
 func (c *caller) evaluate(ctx context.Context, in arrow.RecordBatch) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(c.values))
 	for i, value := range c.values {

@@ -43,7 +43,7 @@ type caller struct {
 	conceal *udf.Concealer
 	inputs  *arrow.Schema
 	outputs *arrow.Schema
-	memory  memory.Hold // for the memory of the module
+	memory  memory.Hold // memory of the module
 	process *process
 }
 
@@ -74,7 +74,7 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, er
 	return w.result(ctx)
 }
 
-// checkBatch makes sure that the columns are the parameters.
+// checkBatch checks that the columns are the parameters.
 func (c *caller) checkBatch(in arrow.RecordBatch) error {
 	if int(in.NumCols()) != c.inputs.NumFields() {
 		return fmt.Errorf("function %s takes %d parameters, not %d", c.spec.Name, c.inputs.NumFields(), in.NumCols())
@@ -93,7 +93,7 @@ type work struct {
 	in     arrow.RecordBatch
 	stream buffer      // of the piece that is being computed
 	done   []piece     // in order
-	held   memory.Hold // for done, and for the result
+	held   memory.Hold // memory of done, and of the result
 
 	lost     int // calls that ended with the process
 	lostTime time.Duration
@@ -117,7 +117,7 @@ func (w *work) pieces(ctx context.Context, first, rows, count int) error {
 	return nil
 }
 
-// piece computes rows of the batch, in smaller pieces when that fails.
+// piece computes rows of the batch. If that fails, it divides them into smaller pieces.
 func (w *work) piece(ctx context.Context, first, rows int) error {
 	p, failure, err := w.compute(ctx, first, rows)
 	switch {
@@ -160,6 +160,7 @@ func (w *work) compute(ctx context.Context, first, rows int) (piece, *frame.Fail
 	return p, nil, nil
 }
 
+// add records the outputs of a piece, and takes memory for them.
 func (w *work) add(ctx context.Context, p piece) error {
 	if err := w.held.Resize(ctx, w.held.Bytes()+take.BatchBytes(p.outputs)); err != nil {
 		return err
@@ -199,8 +200,8 @@ func (c *caller) failed(row int, f *frame.Failure) udf.Failure {
 	return udf.Failure{Row: row, Type: c.clean(f.Type, maxTypeName), Message: c.explained(f)}
 }
 
-// refused describes the failure of a function as a whole. The log gets no text of the function: it may
-// quote rows.
+// refused describes the failure of a function as a whole. The log does not contain the function's
+// text, which may quote rows.
 func (c *caller) refused(f *frame.Failure) *protocol.Error {
 	kind := c.clean(f.Type, maxTypeName)
 	return &protocol.Error{
@@ -222,7 +223,8 @@ func (c *caller) explained(f *frame.Failure) string {
 	return c.clean(f.Message, maxMessage-maxPrinted-len(before)) + before + printed
 }
 
-// clean hides the values of variables in a text of a function, makes it valid and shortens it.
+// clean removes the values of variables from a function's text, makes it valid UTF-8 and shortens
+// it.
 func (c *caller) clean(text string, most int) string {
 	text = strings.ToValidUTF8(c.conceal.Hide(text), "�")
 	if len(text) <= most {
@@ -236,7 +238,7 @@ func (c *caller) clean(text string, most int) string {
 	return text[:cut] + more
 }
 
-// A buffer holds the stream of a batch, accounted to the context's memory share.
+// A buffer contains the stream of a batch, and charges it to the memory of the context.
 type buffer struct {
 	bytes bytes.Buffer
 	held  memory.Hold

@@ -51,7 +51,7 @@ func (c *caller) drop() {
 	}
 }
 
-// once is exchange without repetitions.
+// once makes one attempt of exchange.
 func (w *work) once(ctx context.Context, rows int) (answer *reply, failure *frame.Failure, err error) {
 	if w.process == nil {
 		if failure, err = w.begin(ctx); failure != nil || err != nil {
@@ -127,7 +127,7 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next reads the head of the next frame, which must be of the given kind, or a whole failure.
+// next reads the header of the next frame, which must be of the given kind, or a whole failure.
 func (c *caller) next(out io.Reader, want frame.Kind, most int64) (int64, *frame.Failure, error) {
 	kind, size, err := frame.Next(out)
 	switch {

@@ -51,7 +51,8 @@ func start(program []string) (*process, error) {
 	isolate(p.command)
 	started := make(chan error)
 	go func() {
-		// The system ends the child when this thread ends, so the thread stays until then.
+		// On Linux the kernel kills the child when the thread that started it ends, so this thread lives as
+		// long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.command.Start()
@@ -135,6 +136,7 @@ type head struct {
 	text []byte
 }
 
+// Write keeps the first maxStderr bytes. It never fails, so the process is not disturbed.
 func (h *head) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

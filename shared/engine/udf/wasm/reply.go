@@ -21,7 +21,7 @@ const (
 	parentColumn = "__parent" // the first column of functions with several rows per input row
 )
 
-// A reply holds the outputs of a piece, and the rows that the function itself reports as failed.
+// A reply contains the outputs of a piece, and the rows that the function reports as failed.
 type reply struct {
 	outputs arrow.RecordBatch
 	failed  []udf.Failure // numbered from the first row of the piece
@@ -73,9 +73,10 @@ func refusedReply(err error) (*reply, *frame.Failure, error) {
 	return nil, nil, err
 }
 
-// take makes a reply of a batch.
+// take makes a reply from a batch.
 func (c *caller) take(batch arrow.RecordBatch) (*reply, *frame.Failure) {
 	fields, count := batch.Schema().Fields(), c.outputs.NumFields()
+	// Only executors support functions with several rows for one.
 	if len(fields) > 0 && fields[0].Name == parentColumn {
 		return nil, invalidReply("the column %s: functions that make several rows of one are not supported; return a list", parentColumn)
 	}
@@ -133,7 +134,7 @@ func isTypeName(text string) bool {
 	}) < 0
 }
 
-// checkFailed makes sure that failed rows have no values.
+// checkFailed checks that failed rows have no values.
 func checkFailed(r *reply) *frame.Failure {
 	for i, f := range r.outputs.Schema().Fields() {
 		for _, failed := range r.failed {
@@ -145,8 +146,8 @@ func checkFailed(r *reply) *frame.Failure {
 	return nil
 }
 
-// conform gives data the declared type. The names of list items and the nullability of fields do not affect
-// the layout in memory.
+// conform converts data to the declared type. The names of list items and the nullability of fields
+// do not affect the layout in memory.
 func conform(data arrow.ArrayData, want arrow.DataType, path string) (arrow.ArrayData, error) {
 	got := data.DataType()
 	mismatch := fmt.Errorf("output %s is of type %s, not %s", path, got, want)
@@ -196,6 +197,7 @@ func hasVisibleNull(parent, child arrow.ArrayData) bool {
 	if items.NullN() == 0 {
 		return false
 	}
+	// A null item is invisible if its parent is null.
 	rows := array.MakeFromData(parent)
 	for i := range rows.Len() {
 		if rows.IsNull(i) {

@@ -45,6 +45,7 @@ type Limits struct {
 	ResultBytes int64         // of the outputs of one call; default 64 MiB
 }
 
+// withDefaults returns the limits with defaults in place of values that are not positive.
 func (l Limits) withDefaults() Limits {
 	l.ModuleBytes = positive(l.ModuleBytes, 16<<20)
 	l.MemoryBytes = positive(l.MemoryBytes, 256<<20)

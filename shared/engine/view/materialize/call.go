@@ -87,6 +87,8 @@ func outputsOf(d *dataset.Dataset, from []int) (fields []arrow.Field, numbers []
 	return fields, numbers, nil
 }
 
+// storedAs returns the storage type of an extension type, because functions receive no extension
+// types.
 func storedAs(t arrow.DataType) arrow.DataType {
 	if e, ok := t.(arrow.ExtensionType); ok {
 		return e.StorageType()
@@ -103,7 +105,8 @@ func (c *Call) inputFields() []arrow.Field {
 	return fields
 }
 
-// calling returns the rows of a function, which stays open while they are read.
+// calling returns the rows that the function makes from rows. The function stays open while they
+// are read.
 func (o *output) calling(ctx context.Context, d *dataset.Dataset, rows dataset.Rows) (dataset.Rows, error) {
 	fields, numbers, err := outputsOf(d, o.from)
 	if err != nil {
@@ -117,14 +120,14 @@ func (o *output) calling(ctx context.Context, d *dataset.Dataset, rows dataset.R
 			yield(nil, err)
 			return
 		}
-		defer func() { _ = caller.Close() }() // all that it was to make is there
+		defer func() { _ = caller.Close() }() // the error is ignored, because all results have been received
 		o.called = &called{output: o, caller: caller, outputs: numbers}
 		batches(yield)
 	}
 	return rows, nil
 }
 
-// made returns the view rows that a function makes from a batch of the source.
+// made returns the view rows that the function makes from a batch of the source.
 func (c *called) made(ctx context.Context, batch arrow.RecordBatch) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for from := int64(0); from < batch.NumRows(); from += rowsOfCall {
@@ -201,6 +204,7 @@ func (c *called) rows(ctx context.Context, batch arrow.RecordBatch, result udf.R
 			columns[i] = childIndices(result.Parents)
 			continue
 		}
+		// Other columns have the value of the parent row in each of its rows.
 		values, err := c.column(ctx, batch, i, f)
 		if err != nil {
 			return nil, err

@@ -27,7 +27,7 @@ type change struct {
 	view  *dataset.Dataset
 	order Order
 
-	// Memory of row sets, held until the plan is dropped.
+	// Memory of row sets, released when the plan is dropped.
 	old memory.Hold // view rows to remove
 	new memory.Hold // rows of the source to compute
 }
@@ -137,11 +137,13 @@ func (c *change) computed(ctx context.Context, rows *difference.Rows) (*rowset.S
 func (c *change) sinceShown(ctx context.Context, shown *view.Watermark, use func(ctx context.Context, rows *difference.Rows) error) error {
 	before := int64(shown.Source)
 	err := engine.Do(ctx, c.source, &before, func(ctx context.Context, was *dataset.Dataset) error {
+		// A table at the same location with other version times is another table.
 		if uint64(was.Manifest().Time().UnixNano()) != shown.SourceTS {
 			return fmt.Errorf("%w: the source was created anew", errRebuild)
 		}
 		var fields []int32
 		for _, name := range c.plan.Inputs {
+			// A column that was dropped and added again has another id.
 			is, had := c.version.Schema().Field(name), was.Schema().Field(name)
 			if had == nil || had.ID != is.ID {
 				return fmt.Errorf("%w: column %s of the source is another one than before", errRebuild, name)
@@ -166,10 +168,11 @@ func (c *change) all(ctx context.Context) (*rowset.Set, error) {
 	return live(ctx, &c.old, fragment.Whole(c.view.Fragments()))
 }
 
-// live returns the rows of spans that are not deleted, and accounts for them in held.
+// live returns the rows of spans that are not deleted, and charges their memory to held.
 func live(ctx context.Context, held *memory.Hold, spans []fragment.Span) (*rowset.Set, error) {
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(snapshot.MaxConcurrentReads)
+	// Read the deletions of all fragments in parallel; they stay cached for the loop below.
 	for _, s := range spans {
 		group.Go(func() error {
 			_, err := s.At.Deletions(inner)
@@ -230,6 +233,7 @@ func (c *change) output() (*output, error) {
 	return o, nil
 }
 
+// errSchema is the error for a definition that does not match the columns of the view.
 func errSchema(format string, args ...any) error {
 	return &protocol.Error{
 		Code: protocol.TableSchemaValidationError, Message: "the definition of the view does not produce its columns: " + fmt.Sprintf(format, args...),

@@ -20,6 +20,7 @@ func chunksOf(ctx context.Context, call *selection.Call, texts array.StringLike)
 		var chunks []chunking.Chunk
 		flush := func() bool {
 			all := chunks
+			// The closure keeps this group's chunks, because the variable is reused for the next group.
 			g.take = func(ctx context.Context, items []int32) (arrow.Array, error) {
 				return chunkArray(ctx, call.Function, all, items)
 			}

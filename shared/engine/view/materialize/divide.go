@@ -41,7 +41,7 @@ type Division struct {
 	Parts      int    `json:"parts"`
 }
 
-// Divided is the error that ends a refresh which is to be done in parallel parts.
+// Divided is the error of a refresh that must be done in parallel parts.
 type Divided struct{ Division Division }
 
 // Error describes the division.
@@ -75,8 +75,8 @@ func (c *change) divide(rows int64, shown *view.Watermark, differ *difference.Ro
 // ErrPlanAgain means that the view or its source has changed since the refresh was divided.
 var ErrPlanAgain = errors.New("the view has changed since its refresh was divided")
 
-// PlanAgain reports whether a part or a commit of a division cannot be done any more, but another division
-// can: the view has changed, or a version of the source is gone.
+// PlanAgain reports whether a part or a commit of a division has become impossible, but a new
+// division is possible: the view has changed, or the source version was cleaned up.
 func PlanAgain(err error) bool {
 	return errors.Is(err, ErrPlanAgain) || errors.Is(err, errRebuild) || protocol.HasCode(err, protocol.TableVersionNotFound)
 }
@@ -104,6 +104,7 @@ func Publish(ctx context.Context, t, as *engine.Table, o Order, v Division, part
 			if s.shows(to.mark()) && !o.all() {
 				return "", r, errShown
 			}
+			// Another refresh has come first, so the parts are based on an old state of the view.
 			if v.Shown != nil && !s.shows(*v.Shown) {
 				return "", r, ErrPlanAgain
 			}

@@ -39,8 +39,8 @@ type group struct {
 	take  func(ctx context.Context, items []int32) (arrow.Array, error)
 }
 
-// expand passes the rows of an expansion of a source batch to work, in pieces. The last column of the batch
-// holds the row ids, and stays the last.
+// expand passes the rows of an expansion of a source batch to work, in pieces. The last column of
+// the batch has the row ids, and stays the last.
 func expand(ctx context.Context, x *selection.Expansion, batch arrow.RecordBatch,
 	work func(context.Context, arrow.RecordBatch, int64) (arrow.RecordBatch, error),
 ) iter.Seq2[arrow.RecordBatch, error] {
@@ -79,6 +79,7 @@ func (g *group) join(ctx context.Context, x *selection.Expansion, batch, places 
 	var fields []arrow.Field
 	var columns []arrow.Array
 	last := int(batch.NumCols()) - 1
+	// Columns that no expression uses are not repeated for each value.
 	for i, f := range batch.Schema().Fields() {
 		if i == last {
 			values, err := g.take(ctx, items)

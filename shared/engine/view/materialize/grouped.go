@@ -14,6 +14,7 @@ import (
 // anywhere in the source, so all rows are read before the first group is yielded.
 func (o *output) groups(ctx context.Context, batches iter.Seq2[arrow.RecordBatch, error], total int64, yield func(arrow.RecordBatch, error) bool) {
 	table := grouping.New(ctx, o.plan.Groups)
+	// All rows are grouped before the first group is known to be complete.
 	defer table.Close()
 	add := func(ctx context.Context, rows arrow.RecordBatch, _ int64) (arrow.RecordBatch, error) {
 		rows, err := o.chosen(ctx, rows)
@@ -55,7 +56,7 @@ func (o *output) groups(ctx context.Context, batches iter.Seq2[arrow.RecordBatch
 	}
 }
 
-// ofGroups returns the rows of the view that groups give.
+// ofGroups returns the view rows for groups.
 func (o *output) ofGroups(ctx context.Context, groups arrow.RecordBatch, _ int64) (arrow.RecordBatch, error) {
 	rows, err := o.columns(ctx, groups)
 	if err != nil {

@@ -40,6 +40,7 @@ func Behind(ctx context.Context, t *engine.Table, o Order) (*Lag, error) {
 			return lag, nil
 		}
 		lag.Refreshed = mark.At
+		// The time distinguishes the source from a new table at its location.
 		if mark.Source == newest.Version() && mark.SourceTS == uint64(newest.Manifest().Time().UnixNano()) {
 			return nil, nil
 		}
@@ -62,7 +63,7 @@ func Behind(ctx context.Context, t *engine.Table, o Order) (*Lag, error) {
 	})
 }
 
-// firstChange returns when the source was first changed after a version that the view shows.
+// firstChange returns the time of the source's first change after the version that the view shows.
 func (c *change) firstChange(ctx context.Context, shown *view.Watermark) (time.Time, error) {
 	next := int64(shown.Source) + 1
 	made, err := engine.Read(ctx, c.source, &next, func(_ context.Context, d *dataset.Dataset) (time.Time, error) {

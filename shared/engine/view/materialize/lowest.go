@@ -15,19 +15,20 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// A lowest keeps up to most view rows, those of the source rows with the lowest ids. Rows of one source row
-// keep their order.
+// A lowest keeps up to most view rows, from the source rows with the lowest ids. Rows of one source
+// row keep their order.
 type lowest struct {
 	most  int64
 	at    int // the column of the ids
 	rows  []arrow.RecordBatch
 	count int64
 	held  memory.Hold
-	// below is an id: once there are enough rows, source rows with this id or a higher one are not needed.
+	// below is an upper bound: once there are enough rows, source rows with this id or a higher one are
+	// not needed.
 	below uint64
 }
 
-// idsOf returns a column of row ids, which is of type uint64 or int64.
+// idsOf returns a column of row ids, which has type uint64 or int64.
 func idsOf(column arrow.Array) []uint64 {
 	switch column := column.(type) {
 	case *array.Uint64:
@@ -100,7 +101,7 @@ func (l *lowest) trim(ctx context.Context) error {
 	return l.held.Resize(ctx, bytes)
 }
 
-// lowest yields up to most rows, those of the source rows with the lowest ids. It reads the source in
+// lowest yields up to most rows, from the source rows with the lowest ids. It reads the source in
 // storage order, and skips rows whose ids are too high.
 func (o *output) lowest(ctx context.Context, most int64, batches iter.Seq2[arrow.RecordBatch, error], yield func(arrow.RecordBatch, error) bool) {
 	l := lowest{most: most, at: o.schema.FieldIndices(selection.SourceRowID)[0], below: math.MaxUint64}
@@ -116,8 +117,8 @@ func (o *output) lowest(ctx context.Context, most int64, batches iter.Seq2[arrow
 	}
 }
 
-// keepLowest reads the source and keeps the rows with the lowest ids. It stops when no later fragment has a
-// lower id than those kept.
+// keepLowest reads the source and keeps the rows with the lowest ids. It stops when no later
+// fragment has an id lower than the kept ones.
 func (o *output) keepLowest(ctx context.Context, l *lowest, batches iter.Seq2[arrow.RecordBatch, error]) error {
 	lows := o.lows
 	read, total := int64(0), o.version.CountRows()
@@ -138,6 +139,7 @@ func (o *output) keepLowest(ctx context.Context, l *lowest, batches iter.Seq2[ar
 			}
 		}
 		o.progress(read, total, min(l.count, l.most))
+		// Fragments that were read completely no longer matter.
 		for len(lows) > 0 && lows[0].behind <= read {
 			lows = lows[1:]
 		}
@@ -148,7 +150,7 @@ func (o *output) keepLowest(ctx context.Context, l *lowest, batches iter.Seq2[ar
 	return l.trim(ctx)
 }
 
-// makeLowest makes the view rows for the given rows of a batch.
+// makeLowest makes the view rows for the rows of a batch at the given positions.
 func (o *output) makeLowest(ctx context.Context, l *lowest, batch arrow.RecordBatch, places []int32) error {
 	if int64(len(places)) < batch.NumRows() {
 		held, err := memory.Take(ctx, take.BatchBytes(batch))
@@ -171,13 +173,13 @@ func (o *output) makeLowest(ctx context.Context, l *lowest, batch arrow.RecordBa
 	return nil
 }
 
-// A low holds the lowest row id of a fragment, and the number of rows up to the end of the fragment.
+// A low is the lowest row id of a fragment, with the number of rows up to the end of the fragment.
 type low struct {
 	id     uint64
 	behind int64
 }
 
-// lows returns the lowest ids of the fragments of the source, nil when all ids ascend in the order of the rows.
+// lows returns the lowest ids of the fragments of the source, or nil if all ids ascend in storage order.
 func (t *target) lows(ctx context.Context) ([]low, error) {
 	var lows []low
 	ascend, next, behind := true, uint64(0), int64(0)
@@ -187,6 +189,7 @@ func (t *target) lows(ctx context.Context) ([]low, error) {
 			return nil, err
 		}
 		behind += f.LiveRows()
+		// Without stable ids, the ids of rows are their addresses.
 		fragment := low{math.MaxUint64, behind}
 		if ids == nil {
 			ids = rowid.Range(f.Address(0), f.Address(f.Rows))

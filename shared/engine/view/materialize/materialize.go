@@ -57,7 +57,7 @@ type Progress func(read, total, made int64)
 // An Order describes the target of a refresh.
 type Order struct {
 	Query         *selection.Query
-	Call          *Call // a function that makes the rows; nil when the query does
+	Call          *Call // makes the rows; nil if the query does
 	Source        *engine.Table
 	SourceVersion *int64 // nil is the newest
 	Full          bool   // compute all rows
@@ -68,8 +68,8 @@ type Order struct {
 	// Check is called before each commit, to verify that the schema still defines the view.
 	Check    func(d *dataset.Dataset) error
 	Progress Progress
-	// Sizes are the sizes of parts. With them a large refresh returns a [*Divided] before it reads source
-	// rows. Nil: it is never divided.
+	// Sizes bounds the parts. A large refresh then returns a [*Divided] before it reads source rows. If
+	// it is nil, the refresh is never divided.
 	Sizes *Sizes
 	Parts int // most parts; 0 is no bound of the order
 }
@@ -128,7 +128,7 @@ var errShown = errors.New("the view shows this version of its source")
 // A replacer returns the rows to replace in a view with a given state, and the mode of the refresh.
 type replacer func(ctx context.Context, c *change, s state) (mode string, r dataset.Replacement, err error)
 
-// show makes the view show the target.
+// show refreshes the view to the target.
 func show(ctx context.Context, t, as *engine.Table, o Order, to *target, replace replacer) (Result, error) {
 	mark := to.mark()
 	mode := ""

@@ -30,7 +30,7 @@ type output struct {
 	lows []low
 }
 
-// rows returns the view rows for source rows, at most most of them. A nil set selects all source rows.
+// rows returns the view rows for source rows, up to most of them. A nil set means all source rows.
 func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.Rows {
 	return dataset.Rows{Schema: o.schema, Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		if most <= 0 || of != nil && of.Len() == 0 {
@@ -50,6 +50,8 @@ func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.R
 			o.groups(ctx, batches, total, yield)
 			return
 		}
+		// A limit selects the rows with the lowest ids. If ids ascend in storage order, these are the first
+		// rows.
 		if o.lows != nil {
 			o.lowest(ctx, most, batches, yield)
 			return
@@ -78,7 +80,7 @@ func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.R
 	}}
 }
 
-// compute returns the rows of the view that the rows of a batch give.
+// compute returns the view rows for the rows of a batch.
 func (o *output) compute(ctx context.Context, batch arrow.RecordBatch, _ int64) (arrow.RecordBatch, error) {
 	batch, err := o.chosen(ctx, batch)
 	if err != nil {
@@ -120,8 +122,8 @@ func (o *output) columns(ctx context.Context, batch arrow.RecordBatch) (arrow.Re
 	return array.NewRecordBatch(o.schema, columns, batch.NumRows()), nil
 }
 
-// eval returns the values of an expression. A column, or a struct member, keeps its stored type, even one
-// that SQL does not support.
+// eval returns the values of an expression. A column, or a struct member, keeps its stored type, even a
+// type that SQL does not support.
 func eval(ctx context.Context, bound *plan.Bound, batch arrow.RecordBatch) (arrow.Array, error) {
 	path, ok := bound.Path()
 	if !ok {

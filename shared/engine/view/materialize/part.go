@@ -30,7 +30,7 @@ type Computed struct {
 }
 
 const (
-	// unitTime is the time for which a part computes rows before it completes their files.
+	// unitTime is the time after which a part completes the files of its rows.
 	unitTime = time.Minute
 	// lateMargin is the time before the context's deadline at which it completes them in any case.
 	lateMargin = 90 * time.Second

@@ -32,9 +32,9 @@ func (s state) shows(mark view.Watermark) bool {
 // maxWalk bounds the number of versions since the last refresh that are examined.
 const maxWalk = 512
 
-// stateOf finds the last refresh of a view. Later commits that do not change rows are ignored: of indices,
-// metadata and compactions, and those that fill computed columns. After any other commit the view no longer
-// shows a version of its source.
+// stateOf finds the last refresh of a view. It ignores later commits that do not change rows of the
+// query: commits of indices, metadata and compactions, and fills of computed columns. After any
+// other commit the view no longer shows a version of its source.
 func stateOf(ctx context.Context, t *engine.Table, newest *dataset.Dataset) (state, error) {
 	if w, ok := view.StampOf(newest.Schema().Metadata, newest.Version()); ok {
 		return state{&w, true}, nil
@@ -98,6 +98,7 @@ func keepsRows(op pb.Operation, computed map[int32]bool) bool {
 	switch op := op.(type) {
 	case *pb.CreateIndex, *pb.UpdateConfig, *pb.Rewrite, *pb.ReserveFragments:
 		return true
+	// Jobs that fill computed columns do not change the rows of the query.
 	case *pb.DataReplacement:
 		for _, r := range op.Replacements {
 			for _, id := range r.NewFile.Fields {
@@ -150,7 +151,7 @@ func stamp(ctx context.Context, t *engine.Table) (int64, error) {
 		if err != nil || uint64(done.Version) == next {
 			return done.Version, err
 		}
-		version = done.Version // another commit came between, so the stamp is not of its version
+		version = done.Version // another commit has come between, so the stamp belongs to another version
 	}
 	return version, nil
 }
@@ -159,6 +160,7 @@ func stamp(ctx context.Context, t *engine.Table) (int64, error) {
 // search the last commits.
 const maxStamps = 5
 
+// metadataOf returns the operation that sets keys of the schema metadata.
 func metadataOf(set map[string]string) *pb.UpdateConfig {
 	update := &pb.UpdateMap{}
 	for _, key := range slices.Sorted(maps.Keys(set)) {

@@ -42,7 +42,7 @@ func (c *change) tables(ctx context.Context, s state) (mode string, r dataset.Re
 			yield(nil, err)
 			return
 		}
-		defer func() { _ = caller.Close() }() // all that it was to make is there
+		defer func() { _ = caller.Close() }() // the error is ignored, because all results have been received
 		maker := tableMaker{change: c, caller: caller, schema: schema, outputs: numbers}
 		if err := maker.make(ctx, func(made arrow.RecordBatch) bool { return yield(made, nil) }); err != nil {
 			yield(nil, err)
@@ -103,6 +103,7 @@ func (m *tableMaker) callWith(ctx context.Context, p *partition, number uint64, 
 	if err != nil {
 		return nil, err
 	}
+	// Such a function has one result for all rows, so any failure is the failure of the whole call.
 	if len(result.Failed) > 0 {
 		return nil, m.fail(ctx, p, number, of, result.Failed[0])
 	}
@@ -169,6 +170,7 @@ func (m *tableMaker) gather(ctx context.Context, p *partition) (arrow.RecordBatc
 // columns, which are appended.
 func (c *change) scan(ctx context.Context, plan *selection.Plan, extra []string, rows *rowset.Set, use func(arrow.RecordBatch) (bool, error)) error {
 	columns := append(slices.Clone(plan.Inputs), extra...)
+	// A scan needs at least one column.
 	if len(columns) == 0 {
 		columns = []string{snapshot.RowID}
 	}
@@ -176,6 +178,7 @@ func (c *change) scan(ctx context.Context, plan *selection.Plan, extra []string,
 	if err != nil {
 		return c.source.Failure(ctx, c.version, err)
 	}
+	// Only the condition of the query is applied here.
 	filter := &output{target: &target{plan: plan}}
 	for batch, err := range c.source.Reading(ctx, c.version, batches) {
 		if err != nil {

@@ -23,8 +23,8 @@ type frame struct {
 // maxFramed bounds, approximately, the total number of items in the windows of a group.
 const maxFramed = 4 << 20
 
-// windowsOf returns the rows of the windows of lists. A group holds the positions of its windows, and
-// copies their items only when its rows are taken.
+// windowsOf returns the rows for windows of lists. A group contains the positions of its windows,
+// and copies their items only when its rows are read.
 func windowsOf(ctx context.Context, x *selection.Expansion, lists *array.List) iter.Seq2[*group, error] {
 	return func(yield func(*group, error) bool) {
 		g := new(group)
@@ -49,6 +49,7 @@ func windowsOf(ctx context.Context, x *selection.Expansion, lists *array.List) i
 				g.rows, g.items = append(g.rows, int32(row)), append(g.items, int32(len(frames)))
 				frames = append(frames, f)
 				framed += f.end - f.start
+				// Windows overlap, so their items are bounded as well as their number.
 				if (len(frames) == maxExpanded || framed >= maxFramed) && !flush() {
 					return
 				}
@@ -74,7 +75,7 @@ func framesOf(w *selection.Window, n int64) iter.Seq[frame] {
 	}
 }
 
-// frameArray returns windows as an array of structs of a type.
+// frameArray returns windows as an array of structs.
 func frameArray(ctx context.Context, t *arrow.StructType, values arrow.Array, frames []frame, items []int32) (arrow.Array, error) {
 	count := int64(0)
 	for _, item := range items {

@@ -12,7 +12,7 @@ import (
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 )
 
-// maxALBBytes is the largest answer that a load balancer takes from a function, as JSON.
+// maxALBBytes is the maximum size of a function's answer to a load balancer, as JSON.
 const maxALBBytes = 1 << 20
 
 // parseALB reads the event of a load balancer. It passes path and query on undecoded.
@@ -40,7 +40,7 @@ func parseALB(ctx context.Context, payload []byte) (event, error) {
 	return event{request: r, encode: encode, limit: maxALBBytes}, nil
 }
 
-// albQuery joins the parameters again, which arrive undecoded.
+// albQuery joins the parameters to a query string. They arrive undecoded.
 func albQuery(in events.ALBTargetGroupRequest) string {
 	parameters := in.MultiValueQueryStringParameters
 	if parameters == nil {
@@ -66,21 +66,22 @@ func unescape(text string) string {
 	return text
 }
 
-// encodeALB answers a load balancer that takes one value per header.
+// encodeALB encodes the answer to a load balancer with one value per header.
 func encodeALB(response *recorder) any {
 	answer := albResponse(response)
 	answer.Headers = joined(response.header)
 	return answer
 }
 
-// encodeALBMulti answers a load balancer whose target group has multi-value headers on. It ignores
-// single-value headers.
+// encodeALBMulti encodes the answer to a load balancer whose target group has multi-value headers
+// on; it ignores single-value headers.
 func encodeALBMulti(response *recorder) any {
 	answer := albResponse(response)
 	answer.MultiValueHeaders = response.header
 	return answer
 }
 
+// albResponse returns the answer to a load balancer, without its headers.
 func albResponse(response *recorder) events.ALBTargetGroupResponse {
 	body, isBase64 := response.text()
 	return events.ALBTargetGroupResponse{

@@ -23,11 +23,10 @@ import (
 type event struct {
 	request *http.Request
 	encode  func(*recorder) any
-	gateway string                      // id of the request at the gateway; empty when it gives none
+	gateway string                      // id of the request at the gateway; may be empty
 	limit   int                         // largest answer in bytes, as JSON
-	stream  func(*stream) io.ReadCloser // nil: the gateway takes complete answers only
-	// ambiguous means that several original paths lead to this one, and the event does not show
-	// which it was.
+	stream  func(*stream) io.ReadCloser // nil if the gateway needs complete answers
+	// ambiguous means that several original paths may have been decoded to this one.
 	ambiguous bool
 }
 
@@ -54,8 +53,8 @@ func parseEvent(ctx context.Context, payload []byte) (event, error) {
 	return event{}, errors.New("the event is not from an HTTP API, a REST API, a load balancer or a function URL")
 }
 
-// parseV2 reads payload 2.0. The adapter library gets a harmless path and query, because it fails
-// on some real ones; the real ones are set afterwards, undecoded.
+// parseV2 reads payload 2.0. It gives the adapter library a harmless path and query, because the
+// library fails on some real ones, and then sets the real ones, undecoded.
 func parseV2(ctx context.Context, payload []byte) (event, error) {
 	var in events.APIGatewayV2HTTPRequest
 	if err := json.Unmarshal(payload, &in); err != nil {
@@ -117,18 +116,18 @@ func parseV1(ctx context.Context, payload []byte) (event, error) {
 		return event{}, fmt.Errorf("convert the event: %w", err)
 	}
 	setURL(r, path, query.Encode())
-	// A REST API fills in its own User-Agent when the client sends none. One native client is
-	// recognized by that.
+	// A REST API adds its own User-Agent if the client sends none. The absence identifies one native
+	// client.
 	if strings.HasPrefix(r.UserAgent(), "AmazonAPIGateway_") {
 		r.Header.Del("User-Agent")
 	}
 	return event{request: r, encode: encodeV1, gateway: in.RequestContext.RequestID, limit: maxPayloadBytes, stream: streamV1}, nil
 }
 
-// setURL gives the request the path of the event. Some gateways decode paths: a path that could not
-// have been sent in this form counts as decoded. These gateways replace invalid UTF-8 by U+FFFD.
-// setURL makes it invalid again, because requests for different names would otherwise reach the
-// same object.
+// setURL sets the path of the request to the path of the event. Some gateways decode paths: a path
+// that could not have been sent in this form counts as decoded. These gateways replace invalid
+// UTF-8 by U+FFFD. setURL makes it invalid again, because requests for different names would
+// otherwise refer to the same object.
 func setURL(r *http.Request, path, query string) {
 	path = strings.ReplaceAll(path, "\uFFFD", "\xff")
 	r.URL.Path, r.URL.RawPath = path, ""
@@ -146,7 +145,7 @@ func encodeV2(response *recorder) any {
 	}
 }
 
-// joined returns headers for a gateway that takes one value per header.
+// joined returns headers for a gateway with one value per header.
 func joined(header http.Header) map[string]string {
 	values := make(map[string]string, len(header))
 	for name, several := range header {
@@ -162,8 +161,8 @@ func encodeV1(response *recorder) any {
 	}
 }
 
-// text returns the body in the form of an event: unchanged when its content type is JSON or text,
-// and as base64 otherwise.
+// text returns the body in the form of an event: unchanged if its content type is JSON or text, and
+// as base64 otherwise.
 func (w *recorder) text() (body string, isBase64 bool) {
 	kind, _, _ := mime.ParseMediaType(w.header.Get("Content-Type"))
 	if w.body.Len() == 0 || kind == "application/json" || strings.HasPrefix(kind, "text/") {

@@ -3,8 +3,8 @@
 // balancers. Only this package imports aws-lambda-go.
 //
 // A gateway delivers complete requests and takes complete responses of limited size. Bodies that
-// are neither JSON nor text travel as base64. A response that is too large, or that failed while it
-// was written, is never delivered in part: the client gets an error instead.
+// are neither JSON nor text are encoded as base64. A response that is too large, or that failed
+// while it was written, is never delivered in part: the client gets an error instead.
 //
 // Function URLs and REST APIs can be configured to stream responses, which may then be larger.
 // Events do not show this configuration, so [Serve] takes it as a parameter. A streamed response
@@ -20,11 +20,11 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
-// maxPayloadBytes is the largest answer of a synchronous invocation, as JSON with its envelope. A
-// load balancer takes less.
+// maxPayloadBytes is the maximum answer of a synchronous invocation, as JSON with its envelope. For
+// a load balancer the limit is lower.
 const maxPayloadBytes = 6 << 20
 
-// answerMargin is the part of the function's time that is reserved for answering that the request
+// answerMargin is the part of the function's time that is reserved for the answer that the request
 // timed out.
 const answerMargin = 500 * time.Millisecond
 
@@ -59,7 +59,7 @@ func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return f.answer(ctx, event)
 }
 
-// answer makes the complete answer.
+// answer encodes the complete answer.
 func (f *Function) answer(ctx context.Context, event event) ([]byte, error) {
 	ctx, cancel := withMargin(event.origin(ctx))
 	defer cancel()

@@ -15,11 +15,11 @@ type recorder struct {
 	body     bytes.Buffer
 	overflow bool
 
-	event  event  // that it responds to
-	answer []byte // what the gateway gets, once it has been made
+	event  event  // the answered event
+	answer []byte // the encoded answer; nil before fits
 }
 
-// Withheld implements [httpapi.Withholder]. Clients get whole responses only.
+// Withheld implements [httpapi.Withholder]. A response that is too large or broken off is replaced.
 func (w *recorder) Withheld(cut bool) (status int, code string) {
 	switch {
 	case !w.overflow && cut:
@@ -30,7 +30,7 @@ func (w *recorder) Withheld(cut bool) (status int, code string) {
 	return 0, ""
 }
 
-// fits makes the answer with the response, and reports whether the gateway delivers it.
+// fits encodes the answer, and reports whether the gateway can deliver it.
 func (w *recorder) fits() bool {
 	if w.answer == nil {
 		w.answer, _ = json.Marshal(w.event.encode(w)) // headers and a body as texts always encode
@@ -38,7 +38,7 @@ func (w *recorder) fits() bool {
 	return len(w.answer) <= w.event.limit
 }
 
-// codeTooLarge is the code of an error that this package alone knows.
+// codeTooLarge is the code of an error of this package.
 const codeTooLarge = "response-too-large"
 
 func newRecorder() *recorder { return &recorder{header: http.Header{}, status: http.StatusOK} }
@@ -87,7 +87,7 @@ func problem(r *http.Request, header http.Header, status, code int, kind, messag
 		"status": status, "detail": detail, "instance": r.URL.EscapedPath(),
 		"request_id": header.Get("X-Request-Id"), "retryable": false,
 	}
-	// A map of strings and numbers always encodes, and a buffer takes everything.
+	// Neither the encoder nor the buffer can fail here.
 	_ = json.NewEncoder(&w.body).Encode(body)
 	return w
 }

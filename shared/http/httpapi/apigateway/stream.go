@@ -18,8 +18,8 @@ import (
 const maxStreamBytes = 200 << 20
 
 // Stream answers one event. If its gateway streams, the result is read while the handler writes,
-// and is an io.Closer that waits for the handler. Otherwise the result is complete, as that of
-// [Function.Invoke] is.
+// and is an io.Closer that waits for the handler. Otherwise the result is complete, as from
+// [Function.Invoke].
 func (f *Function) Stream(ctx context.Context, payload json.RawMessage) (io.Reader, error) {
 	event, err := parseEvent(ctx, payload)
 	if err != nil {
@@ -62,13 +62,13 @@ type stream struct {
 	ended   chan struct{} // closed when the handler has returned
 
 	status   int
-	replaced bool // by an answer that says that this one is too large
+	replaced bool // the response is an error: the original was too large
 	sent     http.Header
 	body     *io.PipeReader
 }
 
-// run calls the handler. A panic of the program ends the process, because no caller is left to
-// which it could be reported.
+// run calls the handler. A panic of the program ends the process, because no caller could handle
+// it.
 func (s *stream) run(handler http.Handler, r *http.Request) {
 	defer func() {
 		switch cause := recover(); {
@@ -86,7 +86,7 @@ func (s *stream) run(handler http.Handler, r *http.Request) {
 	handler.ServeHTTP(s, r)
 }
 
-// errBrokenOff is the error that the gateway gets for a response that cannot be completed.
+// errBrokenOff is the gateway's error for a response that cannot be completed.
 var errBrokenOff = errors.New("the response broke off")
 
 // Header returns the headers of the response.
@@ -110,10 +110,10 @@ func (s *stream) begin(status int, header http.Header) {
 	close(s.begun)
 }
 
-// replace answers with another response than that of the handler.
+// replace answers with a different response.
 func (s *stream) replace(other *recorder) {
 	s.begin(other.status, other.header)
-	_, _ = s.pipe.Write(other.body.Bytes()) // fails when the reader is gone
+	_, _ = s.pipe.Write(other.body.Bytes()) // fails if the reader was closed
 	_ = s.pipe.Close()
 }
 
@@ -128,7 +128,7 @@ func (s *stream) Withheld(cut bool) (status int, code string) {
 	return 0, ""
 }
 
-// Write passes p to the reader of the answer. It fails when the reader is gone.
+// Write passes p to the reader of the answer. It fails if the reader was closed.
 func (s *stream) Write(p []byte) (int, error) {
 	s.WriteHeader(http.StatusOK)
 	if len(p) > s.left {
@@ -142,7 +142,7 @@ func (s *stream) Write(p []byte) (int, error) {
 // Read returns bytes that the handler has written.
 func (s *stream) Read(p []byte) (int, error) { return s.body.Read(p) }
 
-// Close waits for the handler, which can write no more.
+// Close stops the handler's writes and waits for its end.
 func (s *stream) Close() error {
 	err := s.body.Close()
 	<-s.ended

@@ -93,7 +93,7 @@ func rows(n int) arrow.RecordBatch {
 	return array.NewRecordBatch(schema, []arrow.Array{b.NewArray()}, int64(n))
 }
 
-// expect compares a result for n rows: failed rows have no value, all others are doubled.
+// expect compares a result for n rows: failed rows are null, all others are doubled.
 func expect(t *testing.T, got udf.Result, n int, failed ...udf.Failure) {
 	t.Helper()
 	if diff := cmp.Diff(failed, got.Failed); diff != "" {
@@ -114,6 +114,7 @@ func expect(t *testing.T, got udf.Result, n int, failed ...udf.Failure) {
 	}
 }
 
+// computesRows checks batches of several sizes, including the empty one.
 func (connect Connect) computesRows(t *testing.T) {
 	caller, _ := connect.open(t, "honest", time.Minute)
 	for _, n := range []int{0, 1, 100, 5000} {
@@ -125,6 +126,7 @@ func (connect Connect) computesRows(t *testing.T) {
 	}
 }
 
+// marksRows checks rows that the function marks as failed.
 func (connect Connect) marksRows(t *testing.T) {
 	caller, _ := connect.open(t, "marking", time.Minute)
 	got, err := caller.Call(t.Context(), rows(40))
@@ -138,6 +140,7 @@ func (connect Connect) marksRows(t *testing.T) {
 	expect(t, got, 40, want...)
 }
 
+// isolatesRows checks that one failing row does not affect the others of its batch.
 func (connect Connect) isolatesRows(t *testing.T) {
 	caller, _ := connect.open(t, "poisoned", time.Minute)
 	got, err := caller.Call(t.Context(), rows(100))
@@ -155,6 +158,7 @@ func (connect Connect) isolatesRows(t *testing.T) {
 	}
 }
 
+// repeats checks that calls are retried after transient failures only, and with pauses.
 func (connect Connect) repeats(t *testing.T) {
 	caller, waits := connect.open(t, "third time", time.Minute)
 	got, err := caller.Call(t.Context(), rows(4))
@@ -174,6 +178,7 @@ func (connect Connect) repeats(t *testing.T) {
 	expect(t, got, 16, udf.Failure{Row: poison, Type: "Later", Message: "not now"})
 }
 
+// refusesReplies checks that invalid replies fail the rows of their call, and nothing else.
 func (connect Connect) refusesReplies(t *testing.T) {
 	for peer, kind := range hostile {
 		t.Run(peer, func(t *testing.T) {
@@ -202,7 +207,8 @@ func (connect Connect) refusesReplies(t *testing.T) {
 	}
 }
 
-// A truncated reply can mean an unreachable executor, or a function that killed it.
+// survivesCuts expects either outcome of a truncated reply: the executor became unreachable, or a
+// function killed it.
 func (connect Connect) survivesCuts(t *testing.T) {
 	caller, waits := connect.open(t, "cut", time.Minute)
 	got, err := caller.Call(t.Context(), rows(2))
@@ -214,6 +220,7 @@ func (connect Connect) survivesCuts(t *testing.T) {
 	}
 }
 
+// endsWithItsContext checks that a call ends soon after its context, even if the reply never ends.
 func (connect Connect) endsWithItsContext(t *testing.T) {
 	caller, _ := connect.open(t, "drip", time.Minute)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -224,7 +231,7 @@ func (connect Connect) endsWithItsContext(t *testing.T) {
 	}
 }
 
-// A batch that is larger than calls may be is sent in parts.
+// boundsCalls checks that a batch beyond the maximum size of a call is sent in parts.
 func (connect Connect) boundsCalls(t *testing.T) {
 	caller, _ := connect.open(t, "honest", time.Minute)
 	for range 10 { // until batches have their largest size
@@ -236,6 +243,7 @@ func (connect Connect) boundsCalls(t *testing.T) {
 	}
 }
 
+// takesMemory checks that calls take memory for replies, refuse to exceed it, and release all of it.
 func (connect Connect) takesMemory(t *testing.T) {
 	caller, _ := connect.open(t, "honest", time.Minute)
 	for _, limit := range []int64{2 << 10, 16 << 20} {
@@ -259,8 +267,8 @@ func (connect Connect) takesMemory(t *testing.T) {
 	}
 }
 
-// Each attempt of a call has a span of its own, whose id the executor receives. Without tracing it receives
-// none.
+// passesTracesOn checks that each attempt of a call has its own span, and that the executor receives
+// the id of the span, or none without tracing.
 func (connect Connect) passesTracesOn(t *testing.T) {
 	traceOf := func(ctx context.Context) string {
 		caller, _ := connect.open(t, "traced", time.Minute)

@@ -60,7 +60,7 @@ func Open(by objectstore.Store, folder string) func(arn string) (executor.Carrie
 	}
 }
 
-// New is Open with a configuration.
+// New returns a carrier with the given AWS configuration; see [Open].
 func New(c aws.Config, arn string, by objectstore.Store, folder string) *Carrier {
 	return &Carrier{arn: arn, passed: passage{by, folder}, client: lambda.NewFromConfig(c, func(o *lambda.Options) {
 		o.Retryer = aws.NopRetryer{} // the callers of functions repeat calls
@@ -71,6 +71,7 @@ func New(c aws.Config, arn string, by objectstore.Store, folder string) *Carrier
 // bounded is an HTTP client that limits the size of response bodies.
 type bounded struct{ lambda.HTTPClient }
 
+// Do sends a request, and limits the body of the response.
 func (b bounded) Do(r *http.Request) (*http.Response, error) {
 	resp, err := b.HTTPClient.Do(r)
 	if err != nil {
@@ -86,12 +87,13 @@ func (b bounded) Do(r *http.Request) (*http.Response, error) {
 // errTooLong is the error of a response that is longer than Lambda sends.
 var errTooLong = errors.New("the response is longer than those of Lambda")
 
-// A bound is a reader that fails when more than left bytes come.
+// A bound is a reader that fails after more than left bytes.
 type bound struct {
 	from io.Reader
 	left int
 }
 
+// Read fails as soon as the limit is exceeded.
 func (b *bound) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	if b.left -= n; b.left < 0 {
@@ -126,7 +128,8 @@ type event struct {
 	ReplyURL string         `json:"reply_url,omitempty"`
 }
 
-// maxInlineArtifact is the maximal size of an artifact in an event, which leaves most of the event to rows.
+// maxInlineArtifact is the maximum size of an artifact in an event. It reserves most of the event
+// for rows.
 const maxInlineArtifact = 1 << 20
 
 // Room returns the size of the longest stream that an event transports with a call.
@@ -156,6 +159,7 @@ func (l *line) Do(ctx context.Context, call *executor.Call, stream []byte, limit
 	defer held.Release()
 	e := event{Format: 1, Call: call, Arrow: stream}
 	reply, room := "", l.Room(call)
+	// With objects in S3, data beyond the limit of an event is passed through the bucket.
 	if l.passed.works() {
 		var remove func()
 		if reply, remove, err = l.refer(ctx, &e, room); err != nil {
@@ -184,6 +188,7 @@ func (l *line) Do(ctx context.Context, call *executor.Call, stream []byte, limit
 	switch err := json.Unmarshal(out.Payload, &answer); {
 	case err == nil && answer.Stored && reply != "":
 		return l.passed.take(ctx, reply, limit)
+	// An answer without a stream is a fault.
 	case err != nil || answer.Arrow == nil:
 		return nil, executor.ReadFault(out.Payload)
 	}

@@ -19,7 +19,7 @@ type passage struct {
 }
 
 const (
-	// referenceBytes bounds the size of an event beside the call and the rows, mostly its URLs.
+	// referenceBytes bounds the size of an event without the call and the rows, mostly its URLs.
 	referenceBytes = 16 << 10
 	// margin is added to the lifetime of a URL, for clock skew and queued events.
 	margin = 5 * time.Minute
@@ -39,7 +39,7 @@ func (p passage) put(ctx context.Context, data []byte) (key string, err error) {
 	return key, nil
 }
 
-// remove removes an object, also when the call was ended.
+// remove removes an object, even if the context of the call has ended.
 func (p passage) remove(key string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), removal)
 	defer cancel()
@@ -56,7 +56,7 @@ func (p passage) take(ctx context.Context, key string, limit int64) (*executor.B
 	if info.Size > limit {
 		return nil, &executor.Fault{Type: executor.TooLarge, Message: fmt.Sprintf("the reply is larger than %d bytes", limit)}
 	}
-	held, err := memory.Take(ctx, info.Size) // beside the copy that remains
+	held, err := memory.Take(ctx, info.Size) // in addition to the copy that is returned
 	if err != nil {
 		return nil, err
 	}

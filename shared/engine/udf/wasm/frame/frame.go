@@ -48,9 +48,9 @@ var ErrInvalid = errors.New("invalid frame")
 type Order struct {
 	Open        json.RawMessage   `json:"open"` // argument of the module's open
 	Environment map[string]string `json:"environment,omitempty"`
-	Seed        string            `json:"seed"`  // of the random bytes that the module sees
-	Time        time.Time         `json:"time"`  // that the module sees
-	Cache       string            `json:"cache"` // folder for compiled code; "" is none
+	Seed        string            `json:"seed"`  // seed of the module's random bytes
+	Time        time.Time         `json:"time"`  // the module's clock
+	Cache       string            `json:"cache"` // folder for compiled code; "" means none
 
 	ModuleBytes int64 `json:"module_bytes"`
 	MemoryBytes int64 `json:"memory_bytes"` // of the module
@@ -106,7 +106,7 @@ func WriteJSON(w io.Writer, kind Kind, v any) error {
 	return Write(w, kind, text)
 }
 
-// Next reads the head of the next frame. It returns io.EOF when no frame follows.
+// Next reads the header of the next frame. It returns io.EOF if there is none.
 func Next(r io.Reader) (Kind, int64, error) {
 	var head [headerBytes]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -118,8 +118,8 @@ func Next(r io.Reader) (Kind, int64, error) {
 	return Kind(head[0]), int64(binary.LittleEndian.Uint32(head[1:])), nil
 }
 
-// Expect reads the head of a frame, and returns its length. The frame must be of kind want, with at most
-// most bytes.
+// Expect reads the header of a frame, and returns its length. The frame must be of kind want, with
+// at most most bytes.
 func Expect(r io.Reader, want Kind, most int64) (int64, error) {
 	kind, size, err := Next(r)
 	switch {

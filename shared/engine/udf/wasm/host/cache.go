@@ -50,6 +50,7 @@ func prune(folder string) {
 		}
 		return nil
 	})
+	// The oldest files are removed first.
 	slices.SortFunc(files, func(a, b file) int { return a.info.ModTime().Compare(b.info.ModTime()) })
 	for _, f := range files {
 		if total <= maxCached {

@@ -30,8 +30,8 @@ var exported = map[string][2]int{
 	"tiltyard_abi": {0, 1}, "alloc": {1, 1}, "free": {2, 0}, "open": {2, 1}, "call": {2, 1}, "close": {0, 0},
 }
 
-// A guest is an instance of a module that has been opened. After a failure that is not recoverable it
-// takes no more calls.
+// A guest is an open instance of a module. After a failure that is not recoverable it cannot be
+// called again.
 type guest struct {
 	world       *world
 	runtime     wazero.Runtime
@@ -39,10 +39,10 @@ type guest struct {
 	memory      api.Memory
 	resultBytes int64
 	seed        []byte
-	argument    [2]uint64 // place and size of the argument of the last call, which is not freed yet
+	argument    [2]uint64 // address and size of the last call's argument, not freed yet
 }
 
-// open compiles a module, makes an instance and calls its open.
+// open compiles a module, makes an instance and calls its function open.
 func open(ctx context.Context, order *frame.Order, module []byte) (*guest, *frame.Failure) {
 	config := wazero.NewRuntimeConfig().
 		WithMemoryLimitPages(uint32(order.MemoryBytes / pageBytes)).
@@ -102,6 +102,7 @@ func checkModule(m wazero.CompiledModule) *frame.Failure {
 	if f := functions["_initialize"]; f != nil && (len(f.ParamTypes()) != 0 || len(f.ResultTypes()) != 0) {
 		return invalidModule("_initialize takes or returns values")
 	}
+	// Imports outside of WASI would give a module access to the host.
 	for _, f := range m.ImportedFunctions() {
 		from, name, _ := f.Import()
 		if _, ok := signatures[name]; from != wasiModule || !ok {
@@ -129,6 +130,8 @@ type source struct {
 	err error
 }
 
+// Read records errors other than the end of the input, to distinguish them from failures of the
+// module.
 func (s *source) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -143,6 +146,7 @@ func (g *guest) exchange(ctx context.Context, name string, in io.Reader, size in
 	if failure != nil {
 		return nil, failure
 	}
+	// The module chooses the address, so it is checked against the bounds of its memory.
 	argument, ok := g.memory.Read(place, uint32(size))
 	if !ok {
 		return nil, invalidReply("alloc returns %d for %d bytes, which is outside of the memory of %d bytes", place, size, g.memory.Size())
@@ -151,6 +155,7 @@ func (g *guest) exchange(ctx context.Context, name string, in io.Reader, size in
 		return nil, &frame.Failure{Type: frame.HostFailed, Message: "the call is cut off"}
 	}
 	g.argument = [2]uint64{uint64(place), uint64(size)}
+	// Time and random bytes depend only on the batch, so that a function is deterministic.
 	if name == "call" {
 		g.world.begin(g.seed, argument)
 	}
@@ -210,12 +215,13 @@ func (g *guest) reported(ctx context.Context, text []byte) *frame.Failure {
 	return g.logged(&frame.Failure{Type: report.Type, Message: report.Message, Recoverable: true})
 }
 
-// freeArgument gives the argument of the last call back to the module.
+// freeArgument frees the last call's argument in the module.
 func (g *guest) freeArgument(ctx context.Context) *frame.Failure {
 	_, failure := g.run(ctx, "free", g.argument[:]...)
 	return failure
 }
 
+// close lets the module clean up, unless it has ended, and frees its memory.
 func (g *guest) close(ctx context.Context) {
 	if !g.module.IsClosed() {
 		_, _ = g.run(ctx, "close")
@@ -235,7 +241,7 @@ func (g *guest) run(ctx context.Context, name string, args ...uint64) (uint32, *
 	return uint32(results[0]), nil
 }
 
-// failure describes an error with which a module's function ended.
+// failure describes the error of a module's function.
 func (g *guest) failure(err error, name string) *frame.Failure {
 	if exited, ok := errors.AsType[*sys.ExitError](err); ok {
 		return g.logged(&frame.Failure{Type: frame.Exit, Message: fmt.Sprintf("%s ended the module with exit code %d", name, exited.ExitCode())})

@@ -23,8 +23,8 @@ import (
 	"tiltyard/shared/engine/udf/wasm/frame"
 )
 
-// Intercept makes the program the child when it was started with frame.Argument, and does not return then. A
-// program that runs functions calls it first of all.
+// Intercept runs the child, if the program was started with frame.Argument, and does not return then. A program that runs
+// functions must call it first.
 func Intercept() {
 	if len(os.Args) != 2 || os.Args[1] != frame.Argument {
 		return
@@ -65,6 +65,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	if err := frame.ReadJSON(in, size, &order); err != nil {
 		return err
 	}
+	// The limits apply before any byte of the module is read.
 	if err := limitProcess(&order); err != nil {
 		return err
 	}

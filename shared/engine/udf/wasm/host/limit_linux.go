@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/engine/udf/wasm/frame"
 )
 
-// ownMemory is the memory of the process beside the module's: the Go runtime, the messages, and the
-// compilation of a module.
+// ownMemory is the memory of the process without the module's: the Go runtime, the messages, and
+// the compilation of a module.
 const ownMemory = 768 << 20
 
 // limitProcess bounds the memory of the process and disables core dumps. Only writable memory counts.

@@ -4,6 +4,6 @@ package host
 
 import "tiltyard/shared/engine/udf/wasm/frame"
 
-// limitProcess bounds the memory of the process on Linux only. Elsewhere the runtime bounds that of the
-// module alone.
+// limitProcess bounds the memory of the process on Linux only. Elsewhere only the runtime's bound
+// on the module's memory applies.
 func limitProcess(*frame.Order) error { return nil }

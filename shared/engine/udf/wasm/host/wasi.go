@@ -49,8 +49,8 @@ var signatures = map[string]string{
 	"sock_accept": "iii", "sock_recv": "iiiiii", "sock_send": "iiiii", "sock_shutdown": "ii",
 }
 
-// A world is the environment of a module beside its arguments. It is identical for each call with the same
-// batch, so that functions are deterministic.
+// A world is the environment of a module, without its arguments. It is identical for each call with
+// the same batch, so that functions are deterministic.
 type world struct {
 	time        time.Time
 	ticks       uint64 // readings of the monotonic clock
@@ -59,6 +59,8 @@ type world struct {
 	log         tail
 }
 
+// newWorld returns the environment for opening a module: its variables, its clock, and random bytes
+// from the seed.
 func newWorld(order *frame.Order) *world {
 	w := &world{time: order.Time}
 	for _, name := range slices.Sorted(maps.Keys(order.Environment)) {
@@ -91,6 +93,7 @@ func (w *world) instantiate(ctx context.Context, runtime wazero.Runtime) error {
 		}
 		results := []api.ValueType{api.ValueTypeI32}
 		f, ok := functions[name]
+		// A module may import functions without an implementation. They return ENOSYS.
 		if !ok {
 			f = func(api.Module, []uint64) uint64 { return notProvided }
 		}
@@ -139,6 +142,7 @@ func writeSizes(m api.Module, args []uint64, count, bytes int) uint64 {
 	return answer(memory != nil && memory.WriteUint32Le(uint32(args[0]), uint32(count)) && memory.WriteUint32Le(uint32(args[1]), uint32(bytes)))
 }
 
+// environSizes writes the number of variables, and the bytes of their texts.
 func (w *world) environSizes(m api.Module, args []uint64) uint64 {
 	bytes := 0
 	for _, variable := range w.environment {
@@ -196,6 +200,7 @@ func (w *world) write(m api.Module, args []uint64) uint64 {
 		return badAddress
 	}
 	place, count, written := uint32(args[1]), uint32(args[2]), uint32(0)
+	// The number of buffers comes from the module, so the loop is bounded.
 	for range min(count, 1024) {
 		start, ok := memory.ReadUint32Le(place)
 		size, ok2 := memory.ReadUint32Le(place + 4)
