@@ -15,20 +15,21 @@ import (
 )
 
 // Window bounds the time between the abort of an upload and the begin of its retry. LanceDB clients
-// begin it at once.
+// retry immediately.
 const Window = 15 * time.Minute
 
-// clockSkew is how far the clocks of processes may be apart.
+// clockSkew bounds the difference between the clocks of two processes.
 const clockSkew = time.Minute
 
-// A mark is the record of an upload whose client has no answer.
+// A mark is the record of a commit whose client got no answer. A retry takes it and commits under
+// the same id.
 type mark struct {
 	Commit
-	Left  time.Time `json:"left"`            // when it was first left
+	Left  time.Time `json:"left"`            // when it was left
 	Taker string    `json:"taker,omitempty"` // the upload that has taken it
 }
 
-// marksOf returns the folder of the marks of uploads with equal contents.
+// marksOf returns the key prefix of the marks of uploads with equal contents.
 func marksOf(target Target, contents Contents) (string, error) {
 	value, err := json.Marshal(struct {
 		Target
@@ -38,7 +39,7 @@ func marksOf(target Target, contents Contents) (string, error) {
 	return "unanswered/" + hex.EncodeToString(sum[:]), err
 }
 
-// leaveMark leaves the mark of an upload, unless it has left one before.
+// leaveMark stores the mark of an upload, unless it has one.
 func (u *Uploads) leaveMark(ctx context.Context, up *Upload) error {
 	in, err := marksOf(up.Target, *up.Contents)
 	if err != nil {
@@ -55,7 +56,7 @@ func (u *Uploads) leaveMark(ctx context.Context, up *Upload) error {
 	return nil
 }
 
-// maxMarks bounds the marks of equal contents that are looked at.
+// maxMarks bounds the marks of equal contents that are read.
 const maxMarks = 100
 
 // takeMark takes a mark of equal contents and returns its commit, or nil if there is none. If this
@@ -81,6 +82,7 @@ func (u *Uploads) takeMark(ctx context.Context, up *Upload, contents Contents) (
 	return nil, fmt.Errorf("the marks of upload %s are being changed by other requests", up.ID)
 }
 
+// takeOne takes the first free mark that up may be a retry of, or finds the mark that up took before.
 func (u *Uploads) takeOne(ctx context.Context, up *Upload, marks []record.Record) (*Commit, error) {
 	free := -1
 	var taken mark
