@@ -53,8 +53,8 @@ import (
 	"tiltyard/shared/storage/format"
 )
 
-// A Message asks a worker to continue a job or a part of it. A message without a job requests a
-// look: if a job of the kind has work to do for the object, the worker begins that job.
+// A Message requests that a worker continue a job or a part of it. A message without a job requests
+// a look: if a job of the kind has work to do for the object, the worker begins that job.
 type Message struct {
 	Job    string   `json:"job,omitempty"`
 	Stage  string   `json:"stage,omitempty"` // stage of the part
