@@ -315,9 +315,9 @@ func (w round) join(ctx context.Context, r *jobs.Run) (any, error) {
 	}))
 }
 
-// commit commits the segments of all rounds, which ends the job. Before the last round it does so
-// only if the segments cover all fragments with their current values. Otherwise it returns the
-// division of the uncovered fragments for the next round.
+// commit commits the segments of all rounds, which ends the job. If values changed, or a version or
+// a segment was lost, and further rounds are possible, it returns the division of the uncovered
+// fragments for the next round instead.
 func (w round) commit(ctx context.Context, r *jobs.Run) (any, error) {
 	v, err := w.divided(ctx, r)
 	if err != nil {
@@ -413,8 +413,9 @@ func (k *work) complete(ctx context.Context, parts []*joined) (*segments.Staged,
 }
 
 // fitting returns the staged segments, reduced to fragments whose values have not changed since. It leaves out segments
-// with a deleted file: the cleanup of orphans may have deleted files during a long pause. missing contains the uncovered
-// fragments; it is nil if the segments cover everything.
+// with a deleted file: the cleanup of orphans may have deleted files during a long pause. missing contains the fragments
+// of the newest version that no segment covers. It is empty if nothing was lost, so that fragments added since then do not
+// cause another round.
 func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, column string, staged []segments.Staged, incomplete bool) (fit []segments.Staged, missing *roaring.Bitmap, err error) {
 	missing, all, lost := fragmentsOf(newest), roaring.New(), incomplete
 	for _, s := range staged {
