@@ -14,9 +14,10 @@ import (
 	"tiltyard/shared/work/udfregister"
 )
 
-// Create begins a job that proves a function and makes a version of it. The name need not be free:
-// another definition is the next version. A function that this
-// deployment does not run is refused, and kept as disabled where it runs none of the kind.
+// Create begins a job that proves a function and creates a version of it. If the function exists,
+// another definition becomes its next version. If the deployment has a runtime of the kind but not
+// for this function, Create refuses it. If it has no runtime of the kind, the function is created
+// as disabled.
 func (s *Service) Create(ctx context.Context, req *functionapi.CreateRequest) (*functionapi.CreateResponse, error) {
 	if s.tables.Jobs == nil {
 		return nil, &protocol.Error{

@@ -59,7 +59,7 @@ func listed(job *transaction.Transaction) jobapi.Job {
 	}
 }
 
-// progressOf returns how far a job is, nil until a worker has reported it.
+// progressOf returns the progress of a job, or nil until a worker has reported it.
 func progressOf(job *transaction.Transaction) *jobapi.Progress {
 	if job.Work == nil || job.Work.Stage == "" {
 		return nil
