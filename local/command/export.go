@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/protocol/queryapi"
 )
 
+// newExportCommand writes the rows of a table to a file.
 func newExportCommand(s *session) *cobra.Command {
 	var at place
 	var format, where string
@@ -53,7 +54,7 @@ and an empty text are alike.`
 	return cmd
 }
 
-// export writes rows in a format, and tells how many there were.
+// export writes rows in a format, and reports their number.
 func export(r *run, w io.Writer, format string, rows *client.Rows) error {
 	write, err := newWriter(w, format, rows.Schema())
 	if err != nil {
@@ -86,7 +87,7 @@ func newWriter(w io.Writer, format string, schema *arrow.Schema) (batchWriter, e
 	return lineWriter{w}, nil
 }
 
-// csvWriter writes CSV as openCSV reads it: nested values are JSON, bytes are base64.
+// csvWriter writes CSV in the form that openCSV reads: nested values are JSON, bytes are base64.
 type csvWriter struct{ *csv.Writer }
 
 func newCSVWriter(w io.Writer, schema *arrow.Schema) (csvWriter, error) {
@@ -116,7 +117,7 @@ func (w csvWriter) Write(batch arrow.RecordBatch) error {
 	return w.Error()
 }
 
-// Close writes what is held back.
+// Close flushes the output.
 func (w csvWriter) Close() error {
 	w.Flush()
 	return w.Error()

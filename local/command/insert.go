@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/protocol/queryapi"
 )
 
-// createIt is the advice where the table does not exist.
+// createIt is the advice if the table does not exist.
 const createIt = "--create makes it, from Arrow or Parquet"
 
 func newInsertCommand(s *session) *cobra.Command {
@@ -116,7 +116,7 @@ func openInput(r *run) (in io.Reader, name string, done func(), err error) {
 	return file, r.args[1], func() { _ = file.Close() }, nil
 }
 
-// columnsOf returns the columns of a table as its rows have them.
+// columnsOf returns the columns of a table in Arrow types, from a query without rows.
 func columnsOf(r *run, id protocol.Common, branch string, create bool) (*arrow.Schema, error) {
 	if create {
 		return nil, usagef("--create needs Arrow or Parquet: CSV and JSON do not say which types columns have")
