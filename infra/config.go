@@ -88,6 +88,7 @@ func ReadConfig(context map[string]any) (Config, error) {
 	return c, errors.Join(r.wrong...)
 }
 
+// readConfig reads all options, and collects the errors in the reader.
 func readConfig(context map[string]any) (Config, *reader) {
 	r := &reader{context: context}
 	c := Config{

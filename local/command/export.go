@@ -75,6 +75,7 @@ type batchWriter interface {
 	Close() error
 }
 
+// newWriter returns a writer of rows in a format.
 func newWriter(w io.Writer, format string, schema *arrow.Schema) (batchWriter, error) {
 	switch format {
 	case formatParquet:

@@ -59,6 +59,7 @@ type functionSource struct {
 	body            bool
 }
 
+// newFunctionCreate creates a version of a function from a file.
 func newFunctionCreate(s *session) *cobra.Command {
 	var f functionSource
 	var wait bool

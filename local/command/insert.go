@@ -16,6 +16,7 @@ import (
 // createIt is the advice if the table does not exist.
 const createIt = "--create makes it, from Arrow or Parquet"
 
+// newInsertCommand adds the rows of a file to a table, or creates, overwrites or merges into it.
 func newInsertCommand(s *session) *cobra.Command {
 	var create, overwrite bool
 	var format, branch string

@@ -64,6 +64,7 @@ func (s *session) begun(r *run, jobID string, wait bool) error {
 	return s.showJob(r.cmd, job)
 }
 
+// showJob writes the state of a job.
 func (s *session) showJob(cmd *cobra.Command, job *jobapi.DescribeResponse) error {
 	fields := []any{"job", job.JobID, "type", job.JobType, "state", job.JobState, "begun (UTC)", at(job.CreationMs), "result", string(job.Result)}
 	if job.Progress != nil {

@@ -85,6 +85,7 @@ type list struct {
 	err     error
 }
 
+// list returns a list for the output form of the session. Errors appear in flush.
 func (s *session) list(cmd *cobra.Command, columns ...string) *list {
 	l := new(list)
 	switch s.form {

@@ -27,6 +27,7 @@ type question struct {
 	stored, link                  bool
 }
 
+// newQueryCommand runs a query, or shows its plan, or stores its result.
 func newQueryCommand(s *session) *cobra.Command {
 	q := new(question)
 	cmd := s.on("query TABLE", "Find rows", exactly(1), func(r *run, id protocol.Common) error {

@@ -40,6 +40,7 @@ func newVersionCommands(s *session) []*cobra.Command {
 	return []*cobra.Command{list, newVersionCompare(s), restore}
 }
 
+// newVersionCompare counts the rows that differ between two versions.
 func newVersionCompare(s *session) *cobra.Command {
 	var branch string
 	cmd := s.on("compare TABLE VERSION [VERSION]", "Count the rows that differ between two versions, the other one being the newest", between(2, 3), func(r *run, id protocol.Common) error {

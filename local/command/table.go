@@ -139,6 +139,7 @@ func newTableCount(s *session) *cobra.Command {
 	return cmd
 }
 
+// newTableDrop removes a table, or with --keep-data only its name.
 func newTableDrop(s *session) *cobra.Command {
 	var ifExists, keep, now bool
 	cmd := s.on("drop TABLE", "Remove a table; undrop restores it for a time", exactly(1), func(r *run, id protocol.Common) error {

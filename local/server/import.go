@@ -59,6 +59,8 @@ func withoutClients(cmd *cobra.Command) (boot.Config, error) {
 	return config, err
 }
 
+// runImport imports tables from a place. It permits a place outside of the configured locations, and
+// then prints the flag with which a server may read it.
 func runImport(cmd *cobra.Command, args []string, dryRun bool) error {
 	config, err := withoutClients(cmd)
 	if err != nil {

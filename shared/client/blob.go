@@ -58,6 +58,7 @@ func (c *Client) ReadTableBlob(ctx context.Context, req *queryapi.ReadBlobReques
 		if _, total, ok := strings.Cut(answer.Header.Get("Content-Range"), "/"); ok {
 			blob.Size = parseSize(total)
 		}
+		// The server may ignore Range, but the caller relies on the offset.
 		if part != (Part{}) && answer.StatusCode == http.StatusOK {
 			_ = answer.Body.Close()
 			return fmt.Errorf("%w: it is a whole blob instead of a part", ErrAnswer)

@@ -136,6 +136,7 @@ func (c *Client) newCall(name string, req protocol.Request) (*call, error) {
 		}
 	}
 	call.header.Set("User-Agent", userAgent)
+	// The id and the key are generated once, so that every attempt sends the same ones.
 	call.header.Set("X-Request-Id", rand.Text())
 	if op.Access == protocol.Write {
 		call.header.Set("Idempotency-Key", rand.Text())
@@ -183,6 +184,7 @@ func (c *call) try(ctx context.Context, receive func(*http.Response) error) (out
 	if c.client.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.client.token)
 	}
+	// Let the server stop when this client no longer waits.
 	if end, ok := ctx.Deadline(); ok {
 		request.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(max(time.Until(end).Milliseconds(), 1), 10))
 	}
@@ -190,6 +192,7 @@ func (c *call) try(ctx context.Context, receive func(*http.Response) error) (out
 	answer, err := c.client.http.Do(request)
 	if rows != nil {
 		defer func() { _ = rows.Close() }()
+		// An error of the source also breaks the request. Report it instead, and do not retry.
 		if failed := rows.failure(); failed != nil && err != nil {
 			return outcome{kind: final}, failed
 		}
@@ -207,6 +210,7 @@ func (c *call) try(ctx context.Context, receive func(*http.Response) error) (out
 		refusal := readRefusal(c.operation.Name, answer)
 		return outcomeOf(refusal, answer), refusal
 	}
+	// A malformed answer stays malformed; another error broke the connection.
 	if err := receive(answer); errors.Is(err, ErrAnswer) {
 		return outcome{kind: final}, err
 	} else if err != nil {

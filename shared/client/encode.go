@@ -115,6 +115,7 @@ var (
 
 // plain converts a value to maps, slices and values that marshal themselves, without zero fields.
 func plain(v reflect.Value) any {
+	// Secrets marshal to a placeholder; only this request may contain the value.
 	if secret, ok := v.Interface().(secretapi.Concealed); ok {
 		return string(secret)
 	}
@@ -134,6 +135,7 @@ func plain(v reflect.Value) any {
 		})
 		return object
 	case reflect.Slice:
+		// Bytes are encoded in base64 by the JSON package.
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return v.Interface()
 		}

@@ -271,6 +271,7 @@ func pages[T any](page protocol.Page, list func(protocol.Page) ([]T, string, err
 		}
 		for {
 			entries, next, err := list(page)
+			// A server that repeats its token would make the loop endless.
 			if err == nil && next != "" && next == page.PageToken {
 				err = fmt.Errorf("%w: the page after token %.80q has the same token", ErrAnswer, next)
 			}

@@ -51,6 +51,7 @@ func (c *Client) InsertInParts(ctx context.Context, req *dataapi.InsertRequest, 
 	if err != nil {
 		return nil, err
 	}
+	// One part is enough, unless the server refuses its size.
 	if r.ended {
 		answer, err := c.InsertIntoTable(ctx, req, first.source(r.schema))
 		if !isTooLarge(err) {

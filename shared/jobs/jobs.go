@@ -238,6 +238,8 @@ func (s Starter) send(ctx context.Context, after time.Duration, messages ...Mess
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
+	// The record exists, so the outcome counts as unsettled: a later reader of the record sends the
+	// message again.
 	return &protocol.Error{
 		Code: protocol.ServiceUnavailable, Message: "the queue of jobs did not accept a message",
 		Detail: "the job is recorded, and continues by itself some time later", Unsettled: true, Err: err,

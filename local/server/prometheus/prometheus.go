@@ -113,6 +113,7 @@ func ofRuntime() float64 {
 	return float64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
 }
 
+// writeRequests writes the metrics of requests, by operation.
 func (m *Metrics) writeRequests(p *page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -79,6 +79,7 @@ type byHand struct {
 	callers map[string][]string // by the method that they call
 }
 
+// readByHand reads the methods of Client in all files of a folder except the generated one.
 func readByHand(folder string) (byHand, error) {
 	hand := byHand{methods: map[string]bool{}, callers: map[string][]string{}}
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -110,6 +111,7 @@ func receiver(method *ast.FuncDecl) string {
 	return ""
 }
 
+// add records a method, and the methods that it calls if it is exported.
 func (h byHand) add(method *ast.FuncDecl) {
 	name := method.Name.Name
 	h.methods[name] = true

@@ -52,6 +52,7 @@ type source struct {
 	batches []arrow.RecordBatch
 }
 
+// run performs a request and measures it. Opening the store does not count.
 func (r *request) run(ctx context.Context, sources map[string]source) (answer, error) {
 	if r.Do == "load" {
 		loaded, err := load(r.Path)
@@ -165,6 +166,7 @@ func take(ctx context.Context, table *dataset.Table, columns []string, addresses
 	return batch.NumRows(), nil
 }
 
+// write creates a table from rows in memory.
 func write(ctx context.Context, table *dataset.Table, from source) (int64, error) {
 	made, err := table.Create(ctx, dataset.Rows{Schema: from.schema, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		for _, batch := range from.batches {

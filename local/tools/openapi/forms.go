@@ -95,6 +95,8 @@ func projection(s *schemas) object {
 	)
 }
 
+// fullTextQuery returns the four forms of a full text query: a string or a structured query, nested or
+// not.
 func fullTextQuery(s *schemas) object {
 	columns := arrayOf(object{{"type", "string"}})
 	text := object{{"query", object{{"type", "string"}}}, {"columns", columns}}

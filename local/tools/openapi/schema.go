@@ -45,6 +45,7 @@ func (s *schemas) of(t reflect.Type) object {
 	return s.ofKind(t)
 }
 
+// ofKind returns the schema of a type without a form of its own.
 func (s *schemas) ofKind(t reflect.Type) object {
 	switch t.Kind() {
 	case reflect.Pointer:

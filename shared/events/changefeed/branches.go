@@ -61,6 +61,7 @@ func (a *Announcer) addBranches(ctx context.Context, found *catalog.Table, d *dr
 		d.missBranches(branches, a.Outbox.Now())
 	}
 	for _, b := range branches {
+		// A branch that cannot be read must leave no events in the draft.
 		before := *d
 		full, err := a.addBranch(ctx, found, d, b)
 		switch {
@@ -110,6 +111,7 @@ func (a *Announcer) addBranch(ctx context.Context, found *catalog.Table, d *draf
 	m.Gone = 0
 	err = a.history.Commits(ctx, found, &b, m.Version, func(at time.Time, data eventapi.Data) bool {
 		if full {
+			// The draft was full with the previous commit, so the mark stays before this one.
 			return false
 		}
 		data.Branch = b.Name

@@ -367,10 +367,13 @@ func (a *Announcer) announceNamespace(ctx context.Context, found *namespaces.Nam
 			}
 		}
 		switch {
+		// The namespace is new.
 		case was == nil && !found.Created.Before(since):
 			d.add(eventapi.NamespaceCreated, "created", found.Created, eventapi.Data{})
+		// It is older than the log, or nothing has changed.
 		case was == nil || !was.Dropped && slices.Equal(was.ID, found.ID):
 		default:
+			// A namespace cannot be renamed. So it was dropped and restored under another id.
 			if !was.Dropped {
 				d.turn(eventapi.NamespaceDropped, "dropped", time.Time{}, eventapi.Data{})
 			}

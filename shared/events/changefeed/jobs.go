@@ -54,6 +54,7 @@ func (a *Announcer) Job(ctx context.Context, id string) error {
 	_, err = a.Outbox.Announce(ctx, jobsFolder+"/"+id, func(text json.RawMessage) (outbox.News, error) {
 		var was jobMark
 		if text != nil {
+			// This end was announced before.
 			if err := format.Decode("mark of events of job "+id, text, &was); err != nil || !end.At.After(was.Ended) {
 				return outbox.News{}, err
 			}

@@ -161,6 +161,8 @@ func (a *Announcer) Left(ctx context.Context, lineage string) error {
 			return err
 		}
 	}
+	// The object has none of its known names. Check that it did not get another one meanwhile, and that no
+	// running rename may give it one.
 	after, err := a.leavings(ctx, lineage)
 	if err != nil {
 		return err
@@ -171,6 +173,7 @@ func (a *Announcer) Left(ctx context.Context, lineage string) error {
 			same = false
 		}
 	}
+	// Look again when the rename must have ended.
 	if !same {
 		a.suggest(ctx, LeftKind, []string{lineage}, renameTime)
 		return nil
@@ -256,6 +259,7 @@ var eventsOf = map[keys.Kind]struct{ created, dropped eventapi.Type }{
 // announceDrop announces that an object was dropped.
 func (a *Announcer) announceDrop(ctx context.Context, kind keys.Kind, lineage string, left map[string]leavingRecord) error {
 	var last leaving
+	// Use the latest record, except records about the hidden names of dropped objects.
 	for _, r := range left {
 		if r.At.After(last.At) && !keys.IsDropped(r.ID) {
 			last = r.leaving
@@ -270,6 +274,7 @@ func (a *Announcer) announceDrop(ctx context.Context, kind keys.Kind, lineage st
 		if err != nil || was != nil && was.Dropped || was == nil && last.ID == nil {
 			return outbox.News{}, err
 		}
+		// The object was created and dropped between two looks, so announce both.
 		if was == nil && !last.Created.Before(since) {
 			d.add(eventsOf[kind].created, "created", last.Created, eventapi.Data{})
 		}

@@ -77,6 +77,7 @@ func (o *Outbox) announce(ctx context.Context, last record.Record, state kept, f
 			return fmt.Errorf("mark of %s: %w", last.Key, err)
 		}
 		last.Expires = found.Expires
+	// Nothing is new, and no old batch remains to be removed from the record.
 	case state.Batch == "":
 		return nil
 	}
@@ -85,6 +86,7 @@ func (o *Outbox) announce(ctx context.Context, last record.Record, state kept, f
 		for i := range next.Events {
 			o.complete(&next.Events[i])
 		}
+		// The position is a guess that settle corrects if it is taken.
 		if next.Position, err = o.Log.next(ctx, false); err != nil {
 			return err
 		}

@@ -159,6 +159,7 @@ func (m marks) tryChange(ctx context.Context, key string, change func([]mark) []
 			return err
 		}
 	}
+	// Expired marks count as absent, so that they vanish with the next change.
 	before = slices.DeleteFunc(before, func(one mark) bool { return m.now().Sub(one.Left) > Window })
 	after := change(slices.Clone(before))
 	switch {

@@ -91,6 +91,8 @@ func (u *Uploads) takeOne(ctx context.Context, up *Upload, marks []record.Record
 		if err := r.Decode(&m); err != nil {
 			return nil, err
 		}
+		// A retry begins after the abort of the first upload, which left the mark, and within Window.
+		// Processes may disagree about the time by clockSkew.
 		retry := m.Left.Add(-clockSkew).Before(up.Begun) && up.Begun.Before(m.Left.Add(Window))
 		switch {
 		case m.Taker == up.ID:
@@ -108,6 +110,7 @@ func (u *Uploads) takeOne(ctx context.Context, up *Upload, marks []record.Record
 	if r.Value, err = json.Marshal(taken); err != nil {
 		return nil, err
 	}
+	// The write is conditional, so that only one retry takes the mark.
 	if _, err := u.records.Put(ctx, r); err != nil {
 		return nil, fmt.Errorf("take a mark: %w", err)
 	}

@@ -57,6 +57,7 @@ func send(t *testing.T, q jobs.Queue, after time.Duration, messages ...jobs.Mess
 	}
 }
 
+// receive waits for a message, and fails the test after patience.
 func receive(t *testing.T, q jobs.Queue, hold time.Duration) jobs.Delivery {
 	t.Helper()
 	ctx, done := context.WithTimeout(t.Context(), patience)

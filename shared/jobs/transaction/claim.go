@@ -40,6 +40,7 @@ func (s *Store) Claim(ctx context.Context, thing string, job Unit) (bool, error)
 			return false, err
 		}
 	}
+	// No working job has the thing. Of several jobs that try to take it, the conditional write admits one.
 	value, err := json.Marshal(claim{job.Job})
 	if err != nil {
 		return false, err

@@ -117,6 +117,8 @@ func (o *observer) add(state EventState, by string, message string) {
 	o.append(Event{State: state, At: o.at, By: by, Stage: o.is.Work.Stage, Message: message})
 }
 
+// append adds an event to the record. Above maxEvents it drops the oldest one after the first
+// keptEvents.
 func (o *observer) append(e Event) {
 	e.Message = cut(e.Message, maxMessageBytes)
 	w := o.is.Work

@@ -42,6 +42,7 @@ func ParseID(id []string) (Ref, error) {
 	if change, ok := parseChangeID(name); ok {
 		return Ref{change: change}, nil
 	}
+	// The other forms name a commit relative to its table.
 	if len(table) == 0 {
 		return Ref{}, notFound(name, nil)
 	}

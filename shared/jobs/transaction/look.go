@@ -49,6 +49,7 @@ func (s *Store) JobOfLook(ctx context.Context, kind string, object []string) (*T
 	if err != nil || look == nil || !look.Work.Aside {
 		return nil, err
 	}
+	// An earlier call has created the job. It is missing if its record has expired.
 	if look.Result != nil {
 		var id string
 		if err := json.Unmarshal(look.Result, &id); err != nil {
@@ -68,6 +69,7 @@ func (s *Store) JobOfLook(ctx context.Context, kind string, object []string) (*T
 	if err != nil {
 		return nil, err
 	}
+	// If this fails, another call creates a second job, which is harmless.
 	_, err = s.change(ctx, ref, nil, func(t *Transaction) error {
 		t.Result = id
 		return nil

@@ -42,6 +42,7 @@ func (s *Store) Begin(ctx context.Context, kind string, object []string) (*Trans
 	return s.begin(ctx, &Transaction{Kind: kind, Object: object})
 }
 
+// begin creates the record of a job. Its status is queued unless t sets another one.
 func (s *Store) begin(ctx context.Context, t *Transaction) (*Transaction, error) {
 	now := s.now().UTC()
 	t.ID, t.Status, t.Created, t.Updated = newJobID(now), cmp.Or(t.Status, transactionapi.Queued), now, now
@@ -147,14 +148,17 @@ func (s *Store) change(ctx context.Context, ref Ref, fresh *Transaction, apply f
 		if err := apply(t); err != nil {
 			return nil, err
 		}
+		// Equal states need no write, and a repeated call then has no effect.
 		if unchanged(before, t) {
 			return t, nil
 		}
 		t.Updated = s.now().UTC()
+		// Only jobs and parts have events.
 		if ref.Unit.Job != "" {
 			t.observe(before, t.Updated)
 		}
 		_, err = s.write(ctx, ref, t, version, t.expires())
+		// Report the end of a job once: when the write that ended it succeeded.
 		if err == nil && s.ended != nil && ref.Unit.isJob() && t.Status.Ended() && t.Status != before.Status {
 			s.ended(context.WithoutCancel(ctx), t)
 		}
@@ -220,6 +224,7 @@ func decode(ref Ref, r record.Record) (*Transaction, error) {
 	return t, nil
 }
 
+// write stores a transaction if its record still has the version, "" for a new one.
 func (s *Store) write(ctx context.Context, ref Ref, t *Transaction, version string, expires time.Time) (string, error) {
 	value, err := json.Marshal(t)
 	if err != nil {

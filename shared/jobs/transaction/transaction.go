@@ -91,6 +91,7 @@ func (t *Transaction) Describe() map[string]string {
 		shown["rows"] = strconv.FormatInt(t.Rows, 10)
 	}
 	maps.Copy(shown, t.Properties)
+	// Fixed properties come last, so that clients cannot hide them.
 	if t.Change != nil {
 		maps.Copy(shown, t.Change.describe())
 	}

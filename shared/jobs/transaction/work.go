@@ -110,10 +110,12 @@ func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Dura
 			return err
 		}
 		now := s.now()
+		// A retried write of this same run finds its own name here.
 		if t.Work.Holder != "" && t.Work.Holder != holder {
 			if t.Work.Held(now) {
 				return ErrHeld
 			}
+			// The lease has expired with the holder still set: the run died.
 			t.Work.Deaths++
 		}
 		if t.Work.Deaths >= MaxDeaths {
@@ -129,6 +131,7 @@ func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Dura
 		t.Work.Due = t.Work.Until.Add(Slack)
 		return nil
 	})
+	// The caller needs the end of the lease, which change does not return with an error.
 	if errors.Is(err, ErrHeld) {
 		taken = as
 	}

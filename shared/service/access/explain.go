@@ -32,6 +32,7 @@ func (s *Service) Explain(ctx context.Context, req *accessapi.ExplainRequest) (*
 		object = auth.Namespace(req.ObjectID)
 	}
 	found := auth.Explain(ctx, principal, object)
+	// Other callers learn the decisions, but not the policies behind them.
 	if !administrator {
 		for i := range found.Decisions {
 			found.Decisions[i].Policies = nil

@@ -104,6 +104,7 @@ func Open(stores tables.Stores, opts Options) Services {
 	if tables.Jobs != nil && tables.Announcer != nil {
 		all.Announce = func(ctx context.Context) error { return tables.Jobs.Suggest(ctx, changefeed.AllKind, nil, 0) }
 	}
+	// Programs without a queue only serve requests.
 	if tables.Jobs != nil {
 		all.Worker = &jobs.Worker{
 			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger, Memory: opts.Memory,

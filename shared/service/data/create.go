@@ -128,6 +128,7 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *dataapi
 		return nil, err
 	}
 	keep := filled && req.Mode == protocol.CreateModeExistOk
+	// The public specification ignores the rows, so they need not be read.
 	if keep && req.Dialect != protocol.DialectLanceDB {
 		return s.keep(ctx, t, req, nil)
 	}

@@ -31,6 +31,7 @@ func (s *Service) List(ctx context.Context, req *functionapi.ListRequest) (*func
 	return answer, nil
 }
 
+// listVersions describes all versions of a function.
 func (s *Service) listVersions(record *stored.Function) ([]functionapi.Listed, error) {
 	listed := make([]functionapi.Listed, len(record.Versions))
 	for i := range record.Versions {

@@ -56,6 +56,7 @@ func (s *Service) Create(ctx context.Context, req *indexapi.CreateRequest) (*ind
 	if err != nil {
 		return nil, err
 	}
+	// Report errors of the request now, instead of in a failed job.
 	if err := indices.Check(ctx, opened, wanted); err != nil {
 		return nil, err
 	}

@@ -99,6 +99,7 @@ func someEvents(ctx context.Context, job string, events []transaction.Event, fil
 	if filter == nil {
 		return batch.NewSlice(0, min(batch.NumRows(), int64(most))), nil
 	}
+	// The filter sees only the columns that it may use.
 	filtered := array.NewRecordBatch(
 		arrow.NewSchema(eventSchema.Fields()[firstFiltered:lastFiltered+1], nil), batch.Columns()[firstFiltered:lastFiltered+1], batch.NumRows(),
 	)

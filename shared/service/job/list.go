@@ -46,6 +46,7 @@ func (s *Service) List(ctx context.Context, req *jobapi.ListRequest) (*jobapi.Li
 			return answer, nil
 		}
 	}
+	// An empty page has no position from which to continue.
 	if limit == 0 {
 		answer.PageToken = ""
 	}

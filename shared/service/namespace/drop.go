@@ -32,6 +32,7 @@ const maxInline = 16
 // drop drops a namespace, in a job if the cascade is large.
 func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*namespaceapi.DropResponse, error) {
 	if cascade {
+		// Check the rights to the contents before anything is dropped.
 		if err := s.names.Namespaces.CheckCascade(ctx, id); err != nil {
 			return nil, err
 		}

@@ -54,6 +54,7 @@ func (s *Service) CherryPick(ctx context.Context, req *refapi.CherryPickRequest)
 		return engine.Made(made), nil
 	})
 	switch {
+	// The problems are the answer.
 	case errors.Is(err, cherrypick.ErrNotPicked):
 		return outcome(req.FromBranch, diff, refapi.CherryPickFailed), nil
 	case err != nil:
@@ -78,6 +79,7 @@ func outcome(branch string, diff *cherrypick.Diff, status refapi.CherryPickStatu
 	return answer
 }
 
+// branchDiff converts a difference to the form of the protocol.
 func branchDiff(branch string, d *cherrypick.Diff) refapi.BranchDiff {
 	answer := refapi.BranchDiff{
 		FromBranch: branch, BaseMoved: d.IsBaseMoved(),

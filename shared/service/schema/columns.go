@@ -38,6 +38,7 @@ func (s *Service) Add(ctx context.Context, req *schemaapi.AddColumnsRequest) (*s
 
 // adding returns the function that adds the columns of a request to a table.
 func (s *Service) adding(ctx context.Context, req *schemaapi.AddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
+	// A body in Arrow format contains only a schema: of columns of nulls.
 	if req.Body != nil {
 		reader, err := arrowipc.NewReader(ctx, req.Body, s.limits)
 		if err != nil {
@@ -48,6 +49,7 @@ func (s *Service) adding(ctx context.Context, req *schemaapi.AddColumnsRequest) 
 	if len(req.NewColumns) == 0 {
 		return addNulls(ctx, arrow.NewSchema(nil, nil)), nil
 	}
+	// All columns of a request are of one kind, which decoding has checked.
 	switch first := req.NewColumns[0]; {
 	case first.VirtualColumn != nil:
 		return addVirtual(ctx, req.NewColumns)
@@ -131,6 +133,7 @@ func addVirtual(ctx context.Context, columns []schemaapi.NewColumn) (func(*engin
 	for _, c := range columns {
 		v := *c.VirtualColumn
 		inputs = append(inputs, v.InputColumns...)
+		// Large functions are stored once, in a file named by their hash.
 		if len(v.UDF) > maxInline {
 			sum := sha256.Sum256([]byte(v.UDF))
 			key := computed.EnvelopeFolder + hex.EncodeToString(sum[:])

@@ -35,6 +35,7 @@ func (s *Service) addFunction(ctx context.Context, req *schemaapi.AddColumnsRequ
 		return nil, err
 	}
 	signature := found.Fit(ref, d.Inputs)
+	// The client planned with this output, and the function may have changed since.
 	if !reflect.DeepEqual(d.Application.Output, signature.Output) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "function.application.output is not what function %s returns; open the function again", strings.Join(ref.ID(), protocol.DefaultDelimiter))
 	}
@@ -47,6 +48,7 @@ func (s *Service) addFunction(ctx context.Context, req *schemaapi.AddColumnsRequ
 	if err := found.CheckUse(ctx, &use.Binding); err != nil {
 		return nil, err
 	}
+	// Record the permission first: the columns must not exist without it.
 	if err := s.allowUse(ctx, req, &use.Binding); err != nil {
 		return nil, err
 	}

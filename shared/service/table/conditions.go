@@ -153,6 +153,7 @@ func (c *conditions) meet(id []string, p *parts) (met []tableapi.Match, all bool
 	for _, word := range c.words {
 		found = append(found, c.holding(word, id, p))
 	}
+	// Each condition must have a match.
 	for _, by := range found {
 		if len(by) == 0 {
 			return nil, false

@@ -44,6 +44,7 @@ func (s *Errors) List(ctx context.Context, req *tableapi.ListErrorsRequest) (*ta
 	}
 	answer.Truncated = found.Truncated
 	for _, u := range found.Units {
+		// List the fragments for which not all failures were recorded.
 		if u.Skipped > int64(u.Recorded) {
 			answer.Fragments = append(answer.Fragments, tableapi.ErrorFragment{
 				JobID: u.Job, FragmentID: u.Fragment, RowsSkipped: u.Skipped, RowsRecorded: u.Recorded,

@@ -91,6 +91,7 @@ func (f *finder) run(ctx context.Context) (position string, err error) {
 			if err != nil {
 				return "", err
 			}
+			// Stop in the middle of the listed records: the position of the last processed one continues there.
 			full := len(f.answer.Tables) == f.limit || f.bytes >= maxFoundBytes || f.reads > 0 && f.spent()
 			if last < len(now) || full && (len(fit) > len(now) || !f.walk.Done()) {
 				return now[last-1].Position, nil

@@ -115,6 +115,7 @@ func (s *Service) withData(ctx context.Context, ids [][]string) ([][]string, err
 		group.Go(func() error {
 			t, err := s.tables.Names.Table(ctx, id)
 			if err != nil {
+				// The table was dropped after it was listed.
 				if protocol.CodeOf(err) == protocol.TableNotFound || protocol.CodeOf(err) == protocol.NamespaceNotFound {
 					return nil
 				}

@@ -42,6 +42,7 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 	if ref.IsChange() {
 		return s.tables.Transactions.GetChange(ctx, ref)
 	}
+	// A client may have altered the commit, so its record takes precedence.
 	if ref.UUID != "" {
 		found, err := s.tables.Transactions.GetCommit(ctx, ref)
 		if err != nil {
@@ -55,6 +56,7 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 	if err != nil {
 		return nil, err
 	}
+	// The id named only a version. Its UUID, which the history has, leads to a record.
 	if ref.UUID == "" {
 		ref.UUID = commit.UUID
 		found, err := s.tables.Transactions.GetCommit(ctx, ref)

@@ -68,6 +68,7 @@ func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transac
 			return only, "", protocol.Errorf(protocol.TransactionNotFound, "branches %s and %s both have version %d; the id does not name the branch", branch, name, ref.Version)
 		}
 		only, branch = found, name
+		// A UUID is unique, unlike the number of a version.
 		if ref.UUID != "" {
 			break
 		}

@@ -62,6 +62,7 @@ func (p *prepared) entry() versionapi.Version {
 
 // commit applies all operations together, or none of them.
 func (s *Service) commit(ctx context.Context, operations []versionapi.CommitOperation) ([]*prepared, error) {
+	// The request identifies the batch, so that a repetition finds it.
 	request, err := json.Marshal(operations)
 	if err != nil {
 		return nil, fmt.Errorf("digest of the batch: %w", err)
@@ -83,12 +84,14 @@ func (s *Service) commit(ctx context.Context, operations []versionapi.CommitOper
 	for i, p := range done {
 		p.result = results[i]
 		if p.staged != nil {
+			// The manifest is a version now, and its staged copy is garbage.
 			group.Go(func() error {
 				p.staged.discard(ctx, p.table.Location)
 				return nil
 			})
 		}
 		if p.Delete != nil && p.UID != "" {
+			// Cached copies of deleted versions must not be read any more.
 			s.tables.At(p.table).Data().Forget(p.Delete...)
 		}
 	}

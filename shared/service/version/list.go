@@ -21,6 +21,7 @@ func (s *Service) List(ctx context.Context, req *versionapi.ListRequest) (*versi
 	if limit, bounded := req.Bound(); bounded {
 		opts.Limit = int(min(limit, 1<<31-1))
 	}
+	// Details read a manifest per version, so these pages are smaller.
 	if req.Details && (opts.Limit == lists.NoLimit || opts.Limit > versionapi.MaxDetailed) {
 		opts.Limit = versionapi.MaxDetailed
 	}

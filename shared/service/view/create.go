@@ -122,6 +122,7 @@ func (s *Service) fromKind(ctx context.Context, req *viewapi.CreateMaterializedR
 			return nil, err
 		}
 		if file != "" {
+			// The function is too large for the metadata. Its file exists before the view, which has no name yet.
 			if _, err := location.Store.Put(ctx, location.Prefix+"/"+file, []byte(u.UDTF), objectstore.Condition{}); err != nil {
 				return nil, err
 			}

@@ -37,6 +37,7 @@ func (s *Service) DescribeMaterialized(ctx context.Context, req *viewapi.Materia
 	return answer, err
 }
 
+// describe converts a definition, and the state of the view's rows, to the form of the protocol.
 func describe(definition *view.Definition, d *dataset.Dataset) *viewapi.DescribeMaterializedResponse {
 	metadata := d.Schema().Metadata
 	answer := &viewapi.DescribeMaterializedResponse{

@@ -32,6 +32,7 @@ func (s *Service) CreatePlain(ctx context.Context, req *viewapi.CreateRequest) (
 		Kind: stored.Plain, Source: sourceOf(query, req.ID), Digest: digest(query.String()),
 		Plain: &stored.PlainView{Query: query.String(), Database: req.Database},
 	}
+	// Readers of the view read its source, so its creator must be permitted to.
 	if source := auth.Table(view.Source); !auth.Permits(ctx, "QueryTable", source) {
 		return nil, auth.Denied("QueryTable", source)
 	}
@@ -79,6 +80,7 @@ func (s *Service) DescribePlain(ctx context.Context, req *viewapi.Request) (*vie
 	return describePlain(req.ID, record.View)
 }
 
+// describePlain converts the record of a plain view to the form of the protocol.
 func describePlain(id []string, view *stored.View) (*viewapi.DescribeResponse, error) {
 	last := len(id) - 1
 	answer := &viewapi.DescribeResponse{

@@ -194,9 +194,11 @@ func (b filler) order(r *jobs.Run, order Order, t *engine.Table, found *catalog.
 	w.Sizes = &b.sizes
 	w.Progress = func(done, total, rows int64) { r.Progress(jobs.Progress{Done: done, Total: total, Rows: rows}) }
 	w.Open = func(ctx context.Context, binding *schemaapi.FunctionBinding) (udf.Caller, []arrow.Field, error) {
+		// Only the function that the sender of the request may use is called.
 		if allowed := order.Function; allowed == nil || !reflect.DeepEqual(*allowed, binding.Function) {
 			return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q has got another function since the job has begun; begin the job again", order.Column)
 		}
+		// The rights are checked again in each run, because they may have been revoked.
 		as, err := userOf(ctx, b.on.Rights, found, order.Column, binding)
 		if err != nil {
 			return nil, nil, err

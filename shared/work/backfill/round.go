@@ -163,6 +163,7 @@ func (b filler) join(ctx context.Context, r *jobs.Run) (any, error) {
 	number, of := r.Part()
 	var mine []pieces
 	total := int64(0)
+	// Distribute the fragments round-robin, so that each part gets about as many.
 	for i, p := range divided(all) {
 		if i%of == number-1 {
 			mine = append(mine, p)
@@ -174,6 +175,7 @@ func (b filler) join(ctx context.Context, r *jobs.Run) (any, error) {
 		for _, p := range made {
 			done += p.To
 		}
+		// Continue after the pieces in the checkpoint.
 		for _, p := range mine[len(made):] {
 			joined, err := fill.Join(ctx, t, w, &this.Round, p)
 			if err != nil {
@@ -202,6 +204,7 @@ func (b filler) commit(ctx context.Context, r *jobs.Run) (any, error) {
 		return nil, err
 	}
 	var whole pieces
+	// A fragment with one piece needed no join.
 	for _, p := range all {
 		if len(p) == 1 {
 			whole = append(whole, p[0])

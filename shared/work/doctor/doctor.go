@@ -288,6 +288,7 @@ func (d *doctor) indices(ctx context.Context, name string, v *dataset.Dataset) e
 	}
 	store, prefix := v.Main()
 	for _, index := range known {
+		// With base paths, index files may be at other locations.
 		if len(v.Manifest().BasePaths) == 0 {
 			files, err := store.List(ctx, objectstore.ListOptions{Prefix: prefix + "/_indices/" + index.UUID + "/", Limit: 1})
 			if err != nil {

@@ -197,6 +197,7 @@ func (a *importer) adoptTable(ctx context.Context, it item, result *Result) erro
 	if err := a.checkFree(ctx, it, result); err != nil || result.Reason != "" {
 		return err
 	}
+	// Joins permits that the location has other names already, for tables that have data.
 	if !a.DryRun {
 		_, err := a.names.RegisterTable(ctx, it.id, catalog.Registration{Location: location, Hint: hint, Properties: it.properties, Joins: hint > 0})
 		if err != nil {

@@ -127,9 +127,11 @@ func (w round) commitFold(ctx context.Context, r *jobs.Run) (any, error) {
 			if n, err = built.Resolve(newest); err != nil {
 				return n, nil, err
 			}
+			// Kinds whose segments can be extended keep the details of the existing segment.
 			if kinds.Of(built.Kind).Extend != nil {
 				n.Details = like.Details
 			}
+			// If no fragment has its values any more, the fold is stale and commits nothing.
 			if fit, _, err = fitting(ctx, t.Table, newest, order.Column, staged, false); err == nil && len(fit) == 0 {
 				err = segments.ErrStaleFold
 			}

@@ -115,6 +115,7 @@ func openAt[T any](ctx context.Context, w round, r *jobs.Run, v *division, versi
 		return none, err
 	}
 	return tables.Look(ctx, w.on.Open(r.Object(), ""), func(ctx context.Context, main tables.Table) (T, error) {
+		// The job must not continue on another table of the same name.
 		if main.Found.Table.Location.URI != v.Place {
 			return none, errReplaced
 		}
@@ -290,6 +291,7 @@ func (w round) join(ctx context.Context, r *jobs.Run) (any, error) {
 	part, of := r.Part()
 	return unlessGone(open(ctx, w, r, keys.watch(r), func(ctx context.Context, k *work) (*joined, error) {
 		groups := k.groups(k.stretch, k.parts, shards)
+		// The groups are computed again, deterministically, from the same shards.
 		if len(groups) != of {
 			return nil, fmt.Errorf("%d segments of an index, want %d", len(groups), of)
 		}
@@ -301,6 +303,7 @@ func (w round) join(ctx context.Context, r *jobs.Run) (any, error) {
 		keys.begin(total)
 		made := &joined{Staged: segments.Staged{UUID: k.Segment, Version: k.Version}}
 		var err error
+		// Parts of a single segment cover nothing by themselves; complete adds the fragments.
 		if k.Segment == "" {
 			made.UUID = segments.NewID()
 			if made.Covers, err = k.stretch.covers(g); err != nil {
@@ -345,6 +348,7 @@ func (w round) commit(ctx context.Context, r *jobs.Run) (any, error) {
 			if n, err = order.index().Resolve(newest); err != nil {
 				return n, nil, err
 			}
+			// Too few rows for a model: commit the index without segments.
 			if !enough {
 				return n, nil, nil
 			}
@@ -357,6 +361,7 @@ func (w round) commit(ctx context.Context, r *jobs.Run) (any, error) {
 			case last:
 				return n, fit, nil
 			}
+			// The next round divides only the missing fragments, and keeps the trained model.
 			again = &division{Place: v.Place, Trained: v.Trained, Segments: fit}
 			if err := w.divideFragments(ctx, again, newest, order, missing); err != nil {
 				return n, nil, err
@@ -443,6 +448,7 @@ func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, colu
 		}
 		lost = lost || !same.Equals(covered)
 		all.Or(same)
+		// All fragments of the segment have changed.
 		if same.IsEmpty() {
 			continue
 		}

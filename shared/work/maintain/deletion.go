@@ -42,6 +42,7 @@ func (k *Keeper) recordDeletion(ctx context.Context, id []string) (undo func(con
 		return nil, err
 	}
 	version, err := k.Records.Put(ctx, record.Record{Key: key, Value: value, Version: last.Version, Expires: now.Add(k.Grace + time.Hour)})
+	// A concurrent cleanup has just recorded its own deletion.
 	if errors.Is(err, record.ErrConflict) {
 		return func(context.Context) (time.Time, error) { return now, nil }, nil
 	}
@@ -52,6 +53,7 @@ func (k *Keeper) recordDeletion(ctx context.Context, id []string) (undo func(con
 		} else {
 			_, err = k.Records.Put(ctx, record.Record{Key: key, Value: last.Value, Version: version, Expires: last.Expires})
 		}
+		// A concurrent cleanup has recorded a deletion since.
 		if errors.Is(err, record.ErrConflict) {
 			return now, nil
 		}

@@ -110,6 +110,7 @@ type progress struct {
 	Folding map[string]string `json:"folding,omitempty"`
 }
 
+// A phase is a step of a job. Each job passes through them in order.
 type phase int
 
 const (
@@ -129,6 +130,7 @@ func (k *Keeper) run(ctx context.Context, r *jobs.Run) (any, error) {
 	if err := r.State(&at); err != nil {
 		return nil, err
 	}
+	// The phase comes from the last checkpoint, so an interrupted job skips finished phases.
 	if at.Phase == compacting && order.Compact {
 		if err := k.compact(ctx, r, order, &at); err != nil {
 			return nil, err
@@ -153,6 +155,7 @@ func (k *Keeper) run(ctx context.Context, r *jobs.Run) (any, error) {
 			return nil, err
 		}
 	}
+	// Running requests may still read files of the deleted versions.
 	if wait := at.Expired.Add(k.Grace).Sub(k.Now()); wait > 0 {
 		return nil, jobs.Later(wait)
 	}
@@ -259,6 +262,7 @@ func (k *Keeper) expire(ctx context.Context, r *jobs.Run, order Order, at *progr
 	if err != nil {
 		return err
 	}
+	// Choose the versions now: tags and views may have changed since the order.
 	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (cleanup.Report, error) {
 		expiry, err := k.expiry(ctx, r.Object(), order, false)
 		if err != nil {

@@ -131,6 +131,7 @@ func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family 
 		return false, err
 	}
 	var before cleaned
+	// A cheap check first: most calls end here.
 	if err == nil {
 		if err := last.Decode(&before); err != nil || now.Sub(before.At) < cleanupEvery {
 			return false, err
@@ -152,6 +153,7 @@ func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family 
 	if err != nil {
 		return false, err
 	}
+	// The conditional write admits one of several callers.
 	_, err = k.Records.Put(ctx, record.Record{Key: key, Value: value, Version: last.Version, Expires: now.Add(2 * idleEvery)})
 	if errors.Is(err, record.ErrConflict) {
 		return false, nil

@@ -116,6 +116,7 @@ func (a kinds) all(ctx context.Context, r *jobs.Run) (any, error) {
 			return nil, err
 		}
 		at.After, at.Count = next, at.Count+int64(count)
+		// The step is complete, and the next one starts with its first page.
 		if next == "" {
 			at.Step++
 		}

@@ -34,6 +34,7 @@ func (f *refresher) call(d *view.Definition, at objectstore.Location, failures *
 		return nil
 	}
 	c.Open = func(ctx context.Context, inputs, outputs []arrow.Field) (udf.Caller, error) {
+		// A function that is opened again computes again all rows whose failures were not saved.
 		failures.forget()
 		content, err := computed.ReadEnvelope(ctx, at.Store, at.Prefix, c.Envelope)
 		if err != nil {
@@ -55,6 +56,7 @@ func (f *refresher) call(d *view.Definition, at objectstore.Location, failures *
 	}
 	c.Failed = func(ctx context.Context, version, at uint64, failed udf.Failure) error {
 		fragment, offset := at>>32, uint32(at)
+		// A function over all rows has no single failing row: at identifies the partition.
 		if c.AllRows {
 			fragment, offset = at, 0
 		}

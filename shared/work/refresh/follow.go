@@ -40,6 +40,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Another writer has replaced the definition; see follower.
 	if definition.Query == nil || definition.Digest() != found.View.Digest {
 		return nil, nil
 	}

@@ -119,6 +119,7 @@ func (f *refresher) works(ctx context.Context, id string) (bool, error) {
 	if !w.Lost(now) {
 		return true, nil
 	}
+	// The message of the job seems lost, but a part may still be at work.
 	parts, err := f.on.Transactions.Parts(ctx, transaction.Unit{Job: id}, w.Stage, w.Parts)
 	for _, part := range parts {
 		if part == nil && now.Before(w.Sent.Add(transaction.Slack)) || part != nil && !part.Status.Ended() && !part.Work.Lost(now) {

@@ -80,6 +80,7 @@ func (b builder) part(ctx context.Context, r *jobs.Run) (any, error) {
 		})
 		return err
 	})
+	// The rows of the plan have changed. Let the commit divide again.
 	if materialize.PlanAgain(err) {
 		return made{Again: true}, nil
 	}

@@ -38,6 +38,7 @@ func SpecOf(id []string, d functionapi.Definition, content []byte) (udf.Spec, er
 	return spec, err
 }
 
+// fields converts declared fields to Arrow fields.
 func fields(declared []functionapi.Field) ([]arrow.Field, error) {
 	all := make([]arrow.Field, len(declared))
 	for i, f := range declared {
@@ -64,6 +65,7 @@ func (d Directory) Prove(ctx context.Context, spec udf.Spec, definition function
 	return true, mask(prove(ctx, runtime, spec), conceal)
 }
 
+// prove opens a function and calls it with an empty batch.
 func prove(ctx context.Context, runtime udf.Runtime, spec udf.Spec) (err error) {
 	caller, err := runtime.Open(ctx, spec)
 	if err != nil {

@@ -149,6 +149,7 @@ func (d Directory) Open(ctx context.Context, b *schemaapi.FunctionBinding, job s
 	}
 	caller, err := runtime.Open(ctx, spec)
 	if err != nil {
+		// Errors of the runtime may quote the environment, which contains secrets.
 		return nil, nil, mask(err, conceal)
 	}
 	return &masked{caller, conceal}, spec.Inputs, nil

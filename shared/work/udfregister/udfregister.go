@@ -48,6 +48,7 @@ func Create(directory udfcall.Directory) jobs.Kind {
 			return nil, err
 		}
 		spec.Job = r.ID()
+		// Prove the function with the rights of the sender, so that it gets only permitted secrets.
 		as, err := directory.Rights.As(ctx, r.By())
 		if err != nil {
 			return nil, err
@@ -55,6 +56,7 @@ func Create(directory udfcall.Directory) jobs.Kind {
 		if version.Proved, err = directory.Prove(as, spec, d); err != nil {
 			return nil, err
 		}
+		// The cleanup of unused artifacts may delete this one at any time.
 		if !names.Functions.MayName(came) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "the job has waited too long, and the code that came with the request is given up; create the function again")
 		}
