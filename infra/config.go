@@ -78,7 +78,7 @@ type Config struct {
 
 	Functions string // functions: folder of the built functions
 
-	// Settings of the server, by their names; those that are not set have the defaults of the server.
+	// Settings contains the configured settings of the server, by name. The server has defaults for all others.
 	Settings map[string]string
 }
 

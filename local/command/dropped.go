@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
-// newDroppedCommand lists dropped objects, and purges them.
+// newDroppedCommand returns the commands that list and purge dropped objects.
 func newDroppedCommand(s *session) *cobra.Command {
 	var sizes bool
 	list := s.in("list", "List the dropped tables, views and namespaces that can be restored", func(r *run, id protocol.Common) error {

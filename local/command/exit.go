@@ -97,7 +97,7 @@ func advisedTooLarge(err error, text string) error {
 	return err
 }
 
-// isUnreachable reports whether the connection to the server failed.
+// isUnreachable reports whether the connection to the server failed or timed out.
 func isUnreachable(err error) bool {
 	var request *url.Error
 	return errors.As(err, &request) || errors.Is(err, context.DeadlineExceeded)

@@ -120,7 +120,7 @@ func report(do func() []byte) (content []byte, failed bool) {
 	return do(), false
 }
 
-// typeOf returns the type of an error: the result of its method ErrorType, or else otherwise.
+// typeOf returns the type of an error: the result of its method ErrorType, or the given default.
 func typeOf(err error, otherwise string) string {
 	if named, ok := err.(interface{ ErrorType() string }); ok {
 		return named.ErrorType()

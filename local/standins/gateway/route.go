@@ -16,8 +16,8 @@ type route struct {
 	literals int      // number of segments that are not variables
 }
 
-// newRoutes returns the routes in the order in which they are tried: routes of whole paths before
-// routes with a rest, and then routes with more literal segments first.
+// newRoutes returns the routes in the order in which they are tried: routes that match whole paths
+// come first, then routes with more literal segments.
 func newRoutes(functions map[string]Function) []route {
 	var all []route
 	for _, line := range operations.GatewayRoutes() {

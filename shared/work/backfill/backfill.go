@@ -61,9 +61,8 @@ type Order struct {
 	TaskSize       int64  `json:"task_size,omitempty"`
 	CheckpointSize int64  `json:"checkpoint_size,omitempty"`
 	Branch         string `json:"branch,omitempty"`
-	// Function is the column's function at the time of the request, checked with the rights of the
-	// sender. A job without it may call no function. It fails if the column has another function by
-	// then.
+	// Function is the column's function at the time of the request, whose sender may use it. Without it
+	// the job may call no function. The job fails if the column has another function when it runs.
 	Function *schemaapi.FunctionReference `json:"function,omitempty"`
 	// Use is the id of a use of the function. The job fills all columns of that use.
 	Use string `json:"use,omitempty"`

@@ -57,8 +57,8 @@ type Options struct {
 	// Home is the store of the home root. If it is nil, unfinished objects and the log of events are not checked.
 	Home objectstore.Store
 	Fix  bool // repair faults that can be repaired without a loss
-	// Progress, which may be nil, is called before each table with the number of tables checked so far
-	// and of all.
+	// Progress, which may be nil, is called before each table with the number of checked tables and the
+	// total.
 	Progress func(done, of int)
 }
 

@@ -43,7 +43,7 @@ type Result struct {
 	Outcome Outcome
 	Kind    string   // "namespace" or "table"
 	ID      []string // the name in the catalog
-	Place   string   // of a table: the URI of its folder, or the unusable text of its location
+	Place   string   // URI of a table's folder; if its location is invalid, the text of the location
 	Reason  string   // why it was skipped
 }
 
@@ -56,8 +56,8 @@ type Options struct {
 	Place string
 	// DryRun reports what an import would do, and writes nothing.
 	DryRun bool
-	// Progress, which may be nil, is called before each item with the number of items processed so far
-	// and of all.
+	// Progress, which may be nil, is called before each item with the number of processed items and the
+	// total.
 	Progress func(done, of int)
 }
 
