@@ -79,9 +79,11 @@ func (s *Service) newHTTPAPI() traffic {
 		add(routeID(r), r.Method+" "+r.Path, r.Function, false)
 	}
 	add("RouteDefault", "$default", "default", false)
+	// Probes must work without a token.
 	for _, probe := range []string{"healthz", "readyz", "version"} {
 		add("Route"+title(probe), "GET /"+probe, "namespace", true)
 	}
+	// This probe writes to the storage, so it needs a token.
 	add("RouteStorez", "GET /storez", "namespace", false)
 	for id, page := range pages {
 		add("RoutePage"+id, "GET "+page, "default", true)

@@ -144,6 +144,8 @@ func readConfig(context map[string]any) (Config, *reader) {
 		Functions:    r.text("functions", "folder", "../bin/functions"),
 		Settings:     r.settings(),
 	}
+	// JSON Web Tokens are optional if there are API keys, but then all of their options or none are
+	// needed.
 	if c.APIKeys == "" || c.Issuer+c.Audience+c.JWKS+c.JWTType != "" {
 		r.require("issuer", c.Issuer)
 		r.require("audience", c.Audience)
@@ -160,6 +162,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 	r.forbid(len(c.CORSOrigins) > 0 && c.Gateway == "rest", "cors-origins: needs gateway=http")
 	r.forbid(c.TraceLayer != "" && c.Settings["traces"] == "", "traces-layer: needs traces, the URL of the collector in the layer")
 	r.forbid(c.Replica != "" && c.KMS, "replica: the other region cannot use the key of kms")
+	// Test deployments must be removable without a trace.
 	if c.Throw {
 		c.AuditDays, c.BackupDays = 0, 0
 	}

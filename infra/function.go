@@ -156,8 +156,9 @@ var architectures = map[string]func() awslambda.Architecture{
 // environment returns the environment variables that package boot reads.
 func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[string]*string {
 	env := map[string]*string{
-		"TILTYARD_ROOT":            s3URL(s.storage.Bucket.BucketName()),
-		"TILTYARD_RECORDS":         join("dynamodb://", s.storage.Records.TableName()),
+		"TILTYARD_ROOT":    s3URL(s.storage.Bucket.BucketName()),
+		"TILTYARD_RECORDS": join("dynamodb://", s.storage.Records.TableName()),
+		// The handler must end before Lambda cuts it off.
 		"TILTYARD_REQUEST_TIMEOUT": jsii.String(strconv.Itoa(timeoutSeconds-1) + "s"),
 		"GOMEMLIMIT":               jsii.String(strconv.Itoa(goMemory(memoryMiB)) + "MiB"),
 	}

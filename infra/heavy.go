@@ -91,7 +91,8 @@ func (s *Service) scaleHeavyWorkers(cluster awsecs.Cluster, service awsecs.Farga
 		}),
 		Threshold: jsii.Number(0), EvaluationPeriods: jsii.Number(heavyIdleMinutes),
 		ComparisonOperator: awscloudwatch.ComparisonOperator_LESS_THAN_OR_EQUAL_TO_THRESHOLD,
-		TreatMissingData:   awscloudwatch.TreatMissingData_IGNORE,
+		// A missing value means that the metric is late, not that the queue is empty.
+		TreatMissingData: awscloudwatch.TreatMissingData_IGNORE,
 	}).AddAlarmAction(awscloudwatchactions.NewApplicationScalingAction(none))
 }
 

@@ -74,6 +74,7 @@ func bench(r *run, req *queryapi.Request, requests, clients int) (*benchResult, 
 				start := time.Now()
 				rows, err := timed(r, req)
 				if err != nil {
+					// Let the other clients stop, too.
 					next.Store(int64(requests))
 					return err
 				}

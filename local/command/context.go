@@ -142,6 +142,7 @@ you can read. No command prints it.`,
 				return &UsageError{err}
 			}
 			err = s.bounded(cmd, func(ctx context.Context) error {
+				// Any answer but a refusal of the token shows that the token is valid.
 				_, err := c.ListNamespaces(ctx, &namespaceapi.ListRequest{Page: protocol.Page{Limit: new(int64(1))}})
 				return err
 			})

@@ -100,6 +100,7 @@ func (s *session) extendDoctor(cmd *cobra.Command) {
 		if err != nil {
 			return err
 		}
+		// The user means the root: the server would only be the default.
 		if !named && (of.isDefault || namesRoot(cmd)) {
 			return ofRoot(cmd, args)
 		}

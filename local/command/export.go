@@ -38,6 +38,7 @@ func newExportCommand(s *session) *cobra.Command {
 		if name == "" {
 			return export(r, r.cmd.OutOrStdout(), format, rows)
 		}
+		// The file appears only if the export succeeds.
 		return replaceFile(name, func(file io.Writer) error { return export(r, file, format, rows) })
 	})
 	cmd.Long = `Write the rows of a table, or those where a filter is true, to a file or to standard output, as

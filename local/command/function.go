@@ -126,6 +126,7 @@ func (f functionSource) describe(s *session, extension string, content []byte, r
 			Kind: "env", Variable: variable, Secret: functionapi.SecretReference{Name: secret.ID[last], Namespace: secret.ID[:last]},
 		})
 	}
+	// Flags come as a map. A stable order gives equal requests an equal digest.
 	slices.SortFunc(bindings, func(a, b functionapi.SecretBinding) int { return strings.Compare(a.Variable, b.Variable) })
 	body, err := json.Marshal(map[string]any{
 		"artifact": map[string]any{

@@ -38,6 +38,7 @@ func newInsertCommand(s *session) *cobra.Command {
 			return err
 		}
 		var schema *arrow.Schema
+		// These formats have no types, so take the types of the table's columns.
 		if format == formatCSV || format == formatJSON {
 			if schema, err = columnsOf(r, id, branch, create); err != nil {
 				return err

@@ -43,6 +43,7 @@ func newQueryCommand(s *session) *cobra.Command {
 		case q.link:
 			return s.link(r, req)
 		}
+		// A table on a terminal is limited. Request one row more, to see whether rows are missing.
 		shortened := s.form != formJSON && s.form != formArrow && req.K == nil && req.Vector.Empty()
 		if shortened {
 			req.K = new(int64(tableRows + 1))

@@ -244,6 +244,7 @@ func (c *call) beyond(answer *http.Response) bool {
 func (c *call) setBody(ctx context.Context, request *http.Request) *rowsBody {
 	switch {
 	case c.rows != nil:
+		// The previous attempt may still read the source.
 		if c.sent != nil {
 			c.sent.wait()
 		}

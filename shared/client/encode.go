@@ -84,6 +84,7 @@ func parameter(v reflect.Value) ([]string, error) {
 		return []string{strconv.FormatBool(value)}, nil
 	case int64:
 		return []string{strconv.FormatInt(value, 10)}, nil
+	// A map is sent as a JSON object in one parameter.
 	case map[string]string:
 		text, err := json.Marshal(value)
 		return []string{string(text)}, err

@@ -56,6 +56,7 @@ func readRefusal(operation string, answer *http.Response) *Error {
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxProblemBytes))
 	e.body = body
 	var p problem
+	// Without a code the response comes from a proxy, a gateway, or another server.
 	if err := json.Unmarshal(body, &p); err != nil || p.Code == nil {
 		e.refusal = foreignRefusal(answer, body)
 	} else {
@@ -67,7 +68,9 @@ func readRefusal(operation string, answer *http.Response) *Error {
 		e.RequestID = p.RequestID
 	}
 	e.fleeting = isFleeting(answer.StatusCode, e.refusal.Code)
+	// A throttled request was not begun, whatever the body.
 	e.settled = answer.StatusCode == http.StatusTooManyRequests
+	// Tiltyard states explicitly whether nothing was changed.
 	if p.Retryable != nil {
 		e.refusal.Unsettled = e.fleeting && !*p.Retryable && isMomentary(e.refusal.Code)
 		e.settled = *p.Retryable

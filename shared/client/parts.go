@@ -193,12 +193,14 @@ type multipartWrite struct {
 
 // send sends the first part and all following ones, and completes the write.
 func (w *multipartWrite) send(ctx context.Context, first *rowsPart) (*dataapi.InsertResponse, error) {
+	// Parts are read in this goroutine and sent in others. SetLimit keeps at most partsAtOnce in flight.
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(partsAtOnce)
 	var failed error
 	for number, next := uint64(0), first; ; number++ {
 		this := next
 		group.Go(func() error { return w.sendPart(within, number<<32, 1<<32, this) })
+		// After a failed part the write cannot succeed, so read no further ones.
 		if w.reader.ended || within.Err() != nil {
 			break
 		}

@@ -42,6 +42,7 @@ func (r *Rows) Batches() iter.Seq2[arrow.RecordBatch, error] {
 			if errors.Is(err, io.EOF) && r.reader.Ended() {
 				return
 			}
+			// The connection ended before the end marker of the stream.
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}

@@ -97,6 +97,7 @@ type rowsBody struct {
 func (b *rowsBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.release()
+	// Encoding a piece may yield no bytes, as for an empty batch.
 	for b.encoded.Len() == 0 {
 		switch {
 		case b.err != nil:

@@ -33,6 +33,7 @@ const (
 // progress, which may be nil, is called with the state of the job after each request. The end of
 // the context does not stop the job. A paused job has not ended, so Wait continues.
 func (c *Client) Wait(ctx context.Context, jobID string, progress func(*jobapi.DescribeResponse)) (*jobapi.DescribeResponse, error) {
+	// Short jobs are noticed early, and long ones cost few requests.
 	for wait := firstLook; ; wait = min(wait*3/2, longestLook) {
 		job, err := c.DescribeJob(ctx, &jobapi.Request{JobID: jobID})
 		if err != nil {

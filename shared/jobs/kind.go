@@ -79,6 +79,7 @@ func (k Kind) find(name string) (stage Stage, number int, ok bool) {
 	if pass, err := strconv.Atoi(name[cut+1:]); err != nil || pass < 2 {
 		return Stage{}, 0, false
 	}
+	// The name is a stage with the suffix of a pass.
 	for i, s := range k.Stages {
 		if s.Name == name[:cut] {
 			return s, i, true

@@ -82,6 +82,7 @@ func (r *Run) look(ctx context.Context) (wanted bool, err error) {
 		return false, protocol.Errorf(protocol.Unsupported, "kind %q has no look", r.job.Kind)
 	}
 	want, err := r.kind.Wanted(ctx, r.Object())
+	// The look has succeeded, so normal looks may run again.
 	if err == nil {
 		err = r.worker.Transactions.ForgetLook(ctx, r.job.Kind, r.Object())
 	}

@@ -165,6 +165,7 @@ func (r *Run) Checkpoint(ctx context.Context, state any) error {
 	if err != nil {
 		return fmt.Errorf("checkpoint of job %s: %w", r.unit.Job, err)
 	}
+	// Progress was made, so earlier failures do not count any more.
 	err = r.keep(ctx, func(t *transaction.Transaction) { t.Work.Checkpoint, t.Work.Failures = encoded, 0 })
 	if err != nil {
 		return err

@@ -84,6 +84,8 @@ func (r *Run) again(ctx context.Context, a Again, number int) (int, error) {
 	}
 	w := r.job.Work
 	pass := w.Pass + 1
+	// The results that the next pass makes obsolete. Results of stages with parts are kept for some
+	// passes, because events need the number of parts.
 	gone := map[string]bool{}
 	for _, stage := range r.kind.Stages[after+1 : number+1] {
 		gone[inPass(stage.Name, w.Pass)] = stage.Parts == nil
@@ -114,6 +116,7 @@ func (r *Run) move(ctx context.Context, next, before string, result any, change 
 		}
 		w.Results[before], w.Stage = encoded, next
 		change(w)
+		// Counters apply to the current stage only.
 		w.Checkpoint, w.Failures, w.Deaths, w.Heavy = nil, 0, 0, false
 		w.Parts, w.PartsDone, w.Groups, w.Sent = 0, 0, 0, time.Time{}
 	})

@@ -112,6 +112,7 @@ func (w *Worker) DoHeld(ctx context.Context, from Queue, d Delivery) error {
 			}
 		}
 	}()
+	// Wait for the last Extend, which could otherwise hide the message again after Done.
 	defer func() {
 		release()
 		<-extending
@@ -211,6 +212,7 @@ func (w *Worker) ended(ctx context.Context, unit transaction.Unit) error {
 		return nil
 	case err != nil:
 		return err
+	// The process that set the job aside may have died before it noted that.
 	case job.Status.Ended():
 		return w.noteAside(ctx, job)
 	case unit.Part == 0 || job.Work == nil || job.Work.Stage != unit.Stage:
@@ -358,10 +360,12 @@ func (w *Worker) conclude(ctx context.Context, r *Run, result any, err error) er
 	switch {
 	case err == nil:
 		return w.succeed(ctx, r, result)
+	// The parts have messages of their own.
 	case errors.Is(err, errParts):
 		return settled(r.leave(ctx, 0, func(*transaction.Transaction) {}))
 	case errors.As(err, &failed):
 		return w.failJob(ctx, failed)
+	// Another worker or a user has the unit now.
 	case settled(err) == nil:
 		return nil
 	case errors.Is(err, errYield), errors.Is(err, errHeavy), errors.As(err, &wait):

@@ -7,10 +7,10 @@ import (
 
 // An Arrow IPC stream is a sequence of messages, here a schema and one batch:
 //
-// 	FF FF FF FF   marker
-// 	i32           length of the metadata with its padding; 0 ends the stream
-// 	metadata      a flatbuffer Message
-// 	body          the buffers of the batch, at the offsets in the metadata
+//	FF FF FF FF   marker
+//	i32           length of the metadata with its padding; 0 ends the stream
+//	metadata      a flatbuffer Message
+//	body          the buffers of the batch, at the offsets in the metadata
 //
 // Sources: format/Message.fbs and Schema.fbs of apache/arrow.
 

@@ -89,6 +89,7 @@ func Open(names *catalog.Catalog, starter *jobs.Starter, o Options) *Announcer {
 		Logger:  o.Logger,
 		history: o.History, jobs: starter, recent: jobs.NewRecent(o.Now),
 	}
+	// From here on the catalog calls the announcer before drops.
 	names.WatchWith(watch{a})
 	if starter != nil {
 		starter.Transactions.WatchEnds(a.ended)
@@ -261,6 +262,7 @@ func isGone(err error) bool {
 // branches and returns their errors at the end.
 func (a *Announcer) announceTable(ctx context.Context, id []string, of lines) error {
 	ctx = auth.Unlimited(ctx)
+	// Each round announces one batch, because a record has room for no more.
 	for {
 		found, err := a.Names.Table(ctx, id)
 		if isGone(err) {

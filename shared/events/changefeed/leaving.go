@@ -26,7 +26,7 @@ import (
 
 // After a drop, nothing in the catalog shows that a table existed. So a record is written before an object loses its name:
 //
-// 	event-leaving/<lineage>-<hash>    {"kind": …, "lineage": …, "id": …, "to": …, "at": …}
+//	event-leaving/<lineage>-<hash>    {"kind": …, "lineage": …, "id": …, "to": …, "at": …}
 //
 // A look at a lineage reads its records, and looks for the object under each id in them and in the mark. The object was
 // dropped if it has none of these names and no further record appeared in the meantime, because it could not have got
@@ -198,6 +198,7 @@ func (a *Announcer) leavings(ctx context.Context, lineage string) (map[string]le
 	}
 	found := map[string]leavingRecord{}
 	for _, r := range page.Records {
+		// The list begins with the lineage's records, and others follow.
 		if !strings.HasPrefix(r.Key, leavingFolder+"/"+lineage+"-") {
 			break
 		}
@@ -218,6 +219,7 @@ func (a *Announcer) namesOf(ctx context.Context, lineage string, left map[string
 			ids = append(ids, id)
 		}
 	}
+	// Old and new names of each leaving, in a stable order.
 	for _, key := range slices.Sorted(maps.Keys(left)) {
 		add(left[key].Kind, left[key].ID)
 		add(left[key].Kind, left[key].To)

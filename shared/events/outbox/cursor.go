@@ -35,6 +35,7 @@ func ParseCursor(text string) (Cursor, error) {
 		n, err = strconv.ParseUint(skip, 10, 31)
 		c.Skip = int(n)
 	}
+	// Accept only the canonical text, so that equal cursors have equal texts.
 	if err != nil || c.String() != text {
 		return Cursor{}, protocol.Errorf(protocol.InvalidInput,
 			"cursor %.80q is not from this list; send back the cursor of an answer, \"\" for the oldest event, or %q for what comes after the newest", text, eventapi.Latest)

@@ -146,6 +146,7 @@ func (l *Log) end(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("find the end of the log of events: %w", err)
 	}
+	// The keys sort the newest entry first.
 	if len(page.Objects) > 0 {
 		last, err := positionOf(page.Objects[0].Key)
 		if err != nil {
@@ -154,6 +155,7 @@ func (l *Log) end(ctx context.Context) (uint64, error) {
 		l.taken(last)
 		return last, nil
 	}
+	// No entry is left, so the log ends with its last expired position.
 	at, _, err := l.start(ctx)
 	if err != nil {
 		return 0, err
@@ -224,6 +226,7 @@ func (l *Log) begun(ctx context.Context) (at start, etag string, err error) {
 			return at, "", fmt.Errorf("encode %s: %w", startKey, err)
 		}
 		_, err = l.objects.Put(ctx, startKey, data, objectstore.Condition{IfAbsent: true})
+		// Another process may have created the start, or the answer may be lost: read it again.
 		if err != nil && !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome) {
 			return at, "", fmt.Errorf("begin the log of events: %w", err)
 		}
@@ -323,6 +326,7 @@ func (l *Log) Read(ctx context.Context, from Cursor, limit int, wanted func(*eve
 // take adds the wanted events of an entry, and reserves memory for them.
 func (p *Page) take(ctx context.Context, e *entry, limit int, wanted func(*eventapi.Event) bool) error {
 	for i := p.Next.Skip; i < len(e.Events); i++ {
+		// The page is full within this entry.
 		if len(p.Events) == limit {
 			p.Next.Skip = i
 			return nil
@@ -345,6 +349,7 @@ const eventBytes = 2 << 10
 // after returns the entries after a position, at most most of them. The first missing one is nil
 // and ends the result.
 func (l *Log) after(ctx context.Context, position uint64, most int) ([]*entry, error) {
+	// A single request suffices for readers at the end of the log.
 	first, err := l.get(ctx, position+1)
 	if first == nil || err != nil {
 		return []*entry{nil}, err

@@ -51,6 +51,7 @@ func (o *Outbox) Announce(ctx context.Context, key string, news func(mark json.R
 	for range maxTries {
 		last, state, err := o.read(ctx, key)
 		if err == nil {
+			// The batch of the record must be in the log before the next one replaces it.
 			err = o.settle(ctx, &last, &state, false)
 		}
 		if err == nil {
@@ -179,6 +180,7 @@ func (o *Outbox) Expire(ctx context.Context, keep time.Duration, most int) (dele
 		return 0, err
 	}
 	until, before := begin.Expired, o.Now().Add(-max(keep, MinRetention))
+	// Positions have no gaps, so stop at the first entry that is young enough.
 	for range most {
 		old, err := o.expire(ctx, until+1, before)
 		if err != nil {
@@ -189,6 +191,7 @@ func (o *Outbox) Expire(ctx context.Context, keep time.Duration, most int) (dele
 		}
 		until++
 	}
+	// Declare the positions expired before any entry is deleted, so that readers learn of it.
 	if until > begin.Expired {
 		begin.Expired = until
 		if err := o.Log.begin(ctx, begin, etag); err != nil {

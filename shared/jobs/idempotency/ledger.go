@@ -219,9 +219,11 @@ func (l *Ledger) look(ctx context.Context, key, body string, stream *Digest) (*N
 	if err := r.Decode(&n.entry); err != nil {
 		return nil, err
 	}
+	// The same key with other contents is an error of the client.
 	if n.entry.Body != body {
 		return nil, ErrOtherRequest
 	}
+	// The caller continues the earlier attempt, under its id.
 	n.attempt.resume(n.entry.Attempt, n.entry.Began)
 	return n, nil
 }
@@ -267,6 +269,7 @@ func (n *Note) Failed(ctx context.Context, unsettled bool) (bool, error) {
 	switch {
 	case unsettled && !n.attempt.resumable():
 		return false, nil
+	// Let the next request take the note over at once.
 	case unsettled || n.attempt.again():
 		n.entry.Until = n.ledger.now()
 		if n.entry.Stream == "" {

@@ -126,6 +126,7 @@ func (m marks) withdraw(ctx context.Context, c content, attempt string) (bool, e
 // change applies change to the marks of a content and retries on conflicts with other processes.
 func (m marks) change(ctx context.Context, c content, change func([]mark) []mark) error {
 	key := c.key()
+	// Contents with equal hashes wait for each other, which costs little.
 	mine := m.turns[crc32.Checksum([]byte(key), castagnoli)%uint32(len(m.turns))]
 	select {
 	case mine <- struct{}{}:

@@ -65,6 +65,8 @@ func (s *Stream) Read(p []byte) (int, error) {
 // recognise returns io.EOF if the upload must be made, else a [*Repeated] or another error.
 func (s *Stream) recognise() error {
 	s.content = content{s.upload.Principal, s.upload.Operation, s.upload.Target, s.size, s.sum}
+	// Several copies of the request may wait here. If the first one fails, one of the others becomes the
+	// first.
 	for {
 		same := s.uploads.admit(s)
 		if same == nil {
@@ -80,6 +82,7 @@ func (s *Stream) recognise() error {
 	if err := s.takeMark(s.ctx); err != nil {
 		return err
 	}
+	// From now on the end of the request leaves a mark, even if the caller never gets to report.
 	s.unwatch = context.AfterFunc(s.ctx, func() {
 		defer close(s.marked)
 		s.failure = s.leave()

@@ -213,6 +213,7 @@ func (u *Uploads) forget() {
 			delete(u.requests, requestKey{old.content, old.id})
 			continue
 		}
+		// An entry without an id stands for the oldest departure of its content.
 		if left := u.leaving[old.content]; len(left) > 1 {
 			u.leaving[old.content] = left[1:]
 		} else {

@@ -89,6 +89,7 @@ func (q *Queue) take(hold time.Duration) (d jobs.Delivery, changed <-chan struct
 			wait = min(wait, left)
 			continue
 		}
+		// The message stays in the queue, hidden until its hold ends.
 		q.last++
 		m.from, m.receipt = now.Add(hold), strconv.Itoa(q.last)
 		return jobs.Delivery{Message: m.Message, Receipt: m.receipt}, nil, 0

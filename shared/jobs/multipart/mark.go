@@ -72,6 +72,7 @@ func (u *Uploads) takeMark(ctx context.Context, up *Upload, contents Contents) (
 			return nil, fmt.Errorf("look for marks: %w", err)
 		}
 		commit, err := u.takeOne(ctx, up, page.Records)
+		// After a lost answer the next round finds the mark that this upload may have taken.
 		if !errors.Is(err, record.ErrConflict) && !errors.Is(err, record.ErrUnknownOutcome) {
 			return commit, err
 		}

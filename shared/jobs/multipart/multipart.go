@@ -207,6 +207,7 @@ func (u *Uploads) Fix(ctx context.Context, up *Upload, contents Contents, since 
 		return nil, err
 	}
 	if commit == nil {
+		// The id is derived from the upload, so that concurrent requests agree.
 		commit = &Commit{ID: uuid.NewSHA1(commitIDs, []byte(up.ID)).String(), Since: since}
 	}
 	fixed, err := u.change(ctx, up, func(up *Upload) {
@@ -302,6 +303,7 @@ func (u *Uploads) Abort(ctx context.Context, up *Upload) (*Upload, error) {
 func (u *Uploads) change(ctx context.Context, up *Upload, apply func(*Upload)) (*Upload, error) {
 	id := up.ID
 	for attempt := range maxAttempts {
+		// Apply the change to a copy, because the write may fail.
 		next := *up
 		if apply(&next); next.State == up.State {
 			return up, nil
@@ -325,6 +327,7 @@ func (u *Uploads) change(ctx context.Context, up *Upload, apply func(*Upload)) (
 
 // read returns the upload with an id. The error is InvalidInput if there is none.
 func (u *Uploads) read(ctx context.Context, id string) (*Upload, error) {
+	// Other texts could contain a path.
 	if len(id) != idDigits || strings.Trim(id, "0123456789abcdef") != "" {
 		return nil, unknown(id, "it is not the id of an upload")
 	}

@@ -28,6 +28,7 @@ const (
 
 // Handler returns the handler that Serve runs.
 func Handler(w *jobs.Worker, url string) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	// The name of the queue ends its URL as well as its ARN.
 	ours := url[strings.LastIndexByte(url, '/')+1:]
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		if end, ok := ctx.Deadline(); ok {
@@ -35,10 +36,12 @@ func Handler(w *jobs.Worker, url string) func(context.Context, events.SQSEvent) 
 			ctx, done = context.WithDeadline(ctx, end.Add(-lastCall))
 			defer done()
 		}
+		// Lambda freezes the process after the answer, so send the spans before.
 		defer w.Traces.Rest(ctx)
 		var answer events.SQSEventResponse
 		for i, record := range event.Records {
 			do := func(ctx context.Context, d jobs.Delivery) error { return w.DoHeld(ctx, w.Queue, d) }
+			// The message comes from the dead-letter queue.
 			if source := record.EventSourceARN; source[strings.LastIndexByte(source, ':')+1:] != ours {
 				do = func(ctx context.Context, d jobs.Delivery) error { return w.Bury(ctx, d.Message) }
 			}

@@ -70,6 +70,7 @@ func (q *Queue) sendBatch(ctx context.Context, after time.Duration, messages []j
 		var left []jobs.Message
 		for _, r := range refused {
 			n, err := strconv.Atoi(aws.ToString(r.Id))
+			// Another attempt would not help.
 			if err != nil || n < 0 || n >= len(messages) || r.SenderFault || attempt+1 == sendAttempts {
 				return fmt.Errorf("%d of %d were refused: %s: %s", len(refused), len(messages), aws.ToString(r.Code), aws.ToString(r.Message))
 			}

@@ -268,6 +268,7 @@ func (s *Store) Events(ctx context.Context, job *Transaction) ([]Event, error) {
 			return nil, err
 		}
 	}
+	// Events of one record are in order already, and a stable sort keeps them so.
 	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return events, nil
 }
@@ -305,6 +306,7 @@ func eventsOf(ctx context.Context, events []Event, t *Transaction, unit Unit) ([
 		if unit.Part != 0 {
 			e.Stage = unit.Stage
 		}
+		// Show the gap between the first events and the last ones.
 		if i == keptEvents && t.Work.EventsOmitted > 0 {
 			left := fmt.Sprintf("%d events are left out here", t.Work.EventsOmitted)
 			events = append(events, Event{State: EventOmitted, At: e.At, Stage: e.Stage, Message: left, Unit: unit})

@@ -13,15 +13,15 @@ import (
 
 // The ids of transactions have these forms:
 //
-// 	fe9c…      32 digits: a job. The first 12 are 2^48-1 minus the milliseconds since 1970
-// 	           at which it began, so that the newest is first by name; the others are random
-// 	c5d1…      "c" and 32 digits: a commit that has a record
-// 	v7-9b2e…-bW92…
-// 	           a commit without a record: its version, its UUID, and the id of its table,
-// 	           joined and in base64. A commit of a branch adds a zero byte and the branch
-// 	x01…       a change; see change.go
-// 	7          after the id of a table: the commit that made this version of the main branch
-// 	9b2e…-…    after the id of a table: the commit of this UUID, as native clients name them
+//	fe9c…      32 digits: a job. The first 12 are 2^48-1 minus the milliseconds since 1970
+//	           at which it began, so that the newest is first by name; the others are random
+//	c5d1…      "c" and 32 digits: a commit that has a record
+//	v7-9b2e…-bW92…
+//	           a commit without a record: its version, its UUID, and the id of its table,
+//	           joined and in base64. A commit of a branch adds a zero byte and the branch
+//	x01…       a change; see change.go
+//	7          after the id of a table: the commit that made this version of the main branch
+//	9b2e…-…    after the id of a table: the commit of this UUID, as native clients name them
 
 // ParseID parses the id of a transaction, which may follow the id of its table. The error is
 // TransactionNotFound if the id has none of the forms above.

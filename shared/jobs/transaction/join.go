@@ -125,6 +125,7 @@ func (s *Store) SetAside(ctx context.Context, job *Transaction) error {
 		return err
 	}
 	there, err := s.records.Get(ctx, key)
+	// An equal note needs no write.
 	if err != nil && !errors.Is(err, record.ErrNotExist) || err == nil && string(there.Value) == string(value) {
 		return err
 	}

@@ -250,6 +250,7 @@ func (s *Store) Jobs(ctx context.Context, after string, limit int) (jobs []*Tran
 		switch {
 		case wrong == nil:
 			jobs = append(jobs, t)
+		// Return the readable jobs too, so that an old worker can still serve them.
 		case format.Newer(wrong):
 			err = wrong
 		default:

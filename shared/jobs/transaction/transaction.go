@@ -112,6 +112,7 @@ var derived = []string{"uuid", "branch", "version", "read_version", "operation",
 // apply applies the actions in order. After an error, which is a protocol error, the transaction
 // must be discarded.
 func (t *Transaction) apply(actions []transactionapi.Action) error {
+	// The caller's map may be shared with another copy.
 	t.Properties = maps.Clone(t.Properties)
 	if t.Properties == nil {
 		t.Properties = map[string]string{}

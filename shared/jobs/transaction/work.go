@@ -287,6 +287,7 @@ func (s *Store) Follow(ctx context.Context, t *Transaction) (*Transaction, error
 		return nil, err
 	}
 	followed := t.clone()
+	// Count again from the parts: the record includes only ended ones.
 	followed.Done, followed.Rows, followed.Work.PartsDone = 0, 0, 0
 	for _, part := range parts {
 		if part == nil {
@@ -316,6 +317,7 @@ func (s *Store) GiveUp(ctx context.Context, p Unit, reason string) (*Transaction
 		switch err := mayWork(t); {
 		case errors.Is(err, ErrEnded):
 			return err
+		// A run with a lease shows that another message got through.
 		case t.Work.Held(s.now()):
 			return ErrHeld
 		}

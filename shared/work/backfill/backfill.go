@@ -224,6 +224,7 @@ func (b filler) whole(ctx context.Context, r *jobs.Run) (any, error) {
 		if err := r.State(&before); err != nil {
 			return fill.Result{}, err
 		}
+		// The checkpoint belongs to this table and not to a former one of the same name.
 		if before.Place == place {
 			w.From = &before.State
 		}

@@ -78,6 +78,7 @@ func (b filler) effort(ctx context.Context, r *jobs.Run) (effort jobs.Effort, er
 	}
 	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, _ fill.Order, this *round) error {
 		rows, err := fill.Rows(ctx, t, &this.Round)
+		// An even division is assumed.
 		effort.Time = time.Duration(rows/int64(max(this.Parts, 1))) * each
 		return err
 	})
@@ -110,6 +111,7 @@ func byFragment(ctx context.Context, r *jobs.Run) ([]pieces, error) {
 	for _, part := range parts {
 		for _, p := range part {
 			last := len(all) - 1
+			// Parts are in the order of the rows, so pieces of one fragment are adjacent.
 			if last >= 0 && all[last][0].Fragment == p.Fragment {
 				all[last] = append(all[last], p)
 				continue

@@ -207,6 +207,7 @@ func (d *doctor) version(ctx context.Context, name string, v *dataset.Dataset) e
 	}
 	for _, fragment := range v.Manifest().Fragments {
 		for _, file := range fragment.Files {
+			// Files with a base id are outside of the table; reach checks their locations.
 			if file.BaseID == nil && !there[file.Path] {
 				d.tell(Finding{
 					Kind: MissingFile, Object: name, Reason: fmt.Sprintf("fragment %d lacks data/%s", fragment.ID, file.Path),

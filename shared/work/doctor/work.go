@@ -64,6 +64,7 @@ func (d *doctor) job(t *transaction.Transaction) {
 	name := fmt.Sprintf("%s of %s", t.ID, protocol.JoinID(t.Object, protocol.DefaultDelimiter))
 	now := d.Tables.Now()
 	switch w := t.Work; {
+	// Commits and other changes have no work, and a paused job waits for its user.
 	case w == nil || w.Paused:
 	case w.Aside && t.Status == transactionapi.Failed:
 		d.tell(Finding{

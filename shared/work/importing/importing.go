@@ -4,7 +4,8 @@
 // It knows two layouts of tables in a folder:
 //
 //   - LanceDB, and the first directory namespace, keep the table "people" in the folder people.lance (find.go).
-//   - The second directory namespace also keeps a Lance table __manifest, with a row for each namespace and each table, which contains the table's folder (manifest.go).
+//   - The second directory namespace also keeps a Lance table __manifest, with a row for each
+//     namespace and each table, which contains the table's folder (manifest.go).
 //
 // The import skips an item whose name already refers to that location, or whose location already has another name. A
 // second import therefore changes nothing, even if tables have been renamed meanwhile. Begin with [Run].
@@ -142,6 +143,7 @@ func (a *importer) name(ctx context.Context, it item) (Result, error) {
 		err = a.adoptTable(ctx, it, &result)
 	}
 	var known *protocol.Error
+	// An error of the item itself, such as a taken name, skips only this item.
 	if errors.As(err, &known) && known.Code != protocol.Internal && known.Code != protocol.ServiceUnavailable {
 		result.Outcome, result.Reason, err = Skipped, known.Text(), nil
 	}

@@ -84,6 +84,7 @@ func itemOf(from folder, r row) (it item, ok bool) {
 		return it, true
 	}
 	at, err := from.at(r.location)
+	// Some writers store absolute locations.
 	if strings.Contains(r.location, "://") || strings.HasPrefix(r.location, "/") {
 		at, err = from.roots.Resolve(r.location)
 	}

@@ -112,6 +112,7 @@ func (s *stretch) cut(shard int) cut {
 func (s *stretch) span(shard int) index.Span {
 	from, to := s.cut(shard), s.cut(shard+1)
 	numbers := map[uint64]int{}
+	// Only the fragments of this shard have rows in it.
 	for i := from.fragment; i <= to.fragment && i < len(s.ids); i++ {
 		numbers[uint64(s.ids[i])] = i
 	}

@@ -56,6 +56,7 @@ func (b builder) divideFold(ctx context.Context, r *jobs.Run) (any, error) {
 		if v.Fold, err = segments.StageFold(at.Dataset, folds[0]); err != nil {
 			return nil, err
 		}
+		// Without a segment to resemble, one worker must build the index.
 		if _, like, err := v.index(ctx, order, at.Dataset); err != nil || like.IsEmpty() {
 			return jobs.End{Result: result{}}, err
 		}
@@ -85,6 +86,7 @@ func (s Sizes) IsLarge(ctx context.Context, d *dataset.Dataset, f segments.Fold)
 	if err != nil {
 		return false, err
 	}
+	// The new rows alone must need more than one shard.
 	return float64(s.shards(d, parts))*float64(f.Rows)/float64(max(d.CountRows(), 1)) > 1, nil
 }
 

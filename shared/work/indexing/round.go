@@ -197,6 +197,7 @@ func (w round) train(ctx context.Context, r *jobs.Run) (any, error) {
 		return enough, err
 	}
 	enough, err := open(ctx, w, r, rows.watch(r), learn)
+	// The divided version was deleted; see the comment.
 	if isGone(err) {
 		rows.begin(0)
 		return openNewest(ctx, w, r, rows.watch(r), learn)

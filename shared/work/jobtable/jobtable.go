@@ -132,8 +132,10 @@ func (k keeper) look(ctx context.Context, job string) error {
 	}
 	now := k.on.Now()
 	switch {
+	// The interval grows with the age of the job, within bounds.
 	case !t.Status.Ended():
 		return k.on.Jobs.Suggest(ctx, Kind, []string{job}, min(max(now.Sub(t.Created)/fraction, soonest), latest))
+	// The client may still add its own row.
 	case now.Sub(t.Updated) < lastLook:
 		return k.on.Jobs.Suggest(ctx, Kind, []string{job}, lastLook)
 	}

@@ -35,12 +35,14 @@ func write(ctx context.Context, table *engine.Table, t *transaction.Transaction,
 	set := assignments(columns, t)
 	where := jobID + " = " + text(t.ID)
 	done, err := table.Update(ctx, set, where)
+	// The request that began the job may be about to add the row itself.
 	if err != nil || done.Updated > 0 || now.Sub(t.Created) < lastLook {
 		return done, err
 	}
 	if _, err := table.Insert(ctx, row(columns, t)); err != nil {
 		return engine.Written{}, err
 	}
+	// The row has only the required columns so far.
 	return table.Update(ctx, set, where)
 }
 
@@ -66,6 +68,7 @@ func row(columns *arrow.Schema, t *transaction.Transaction) dataset.Rows {
 			b.Append(texts[f.Name])
 		case *array.TimestampBuilder:
 			b.AppendTime(t.Created)
+		// A required column of another type gets the empty value.
 		default:
 			b.AppendEmptyValue()
 		}

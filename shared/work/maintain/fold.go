@@ -87,6 +87,7 @@ func (k *Keeper) parts() indexing.Sizes { return cmp.Or(k.Parts, indexing.PartSi
 func (k *Keeper) beginFolding(ctx context.Context, r *jobs.Run, at *progress, branch string, large []snapshot.Index) error {
 	for _, x := range large {
 		key := branch + "/" + x.Name
+		// This job has begun one before; see the checkpoint.
 		if _, begun := at.Folding[key]; begun {
 			continue
 		}
@@ -102,6 +103,7 @@ func (k *Keeper) beginFolding(ctx context.Context, r *jobs.Run, at *progress, br
 			at.Folding = map[string]string{}
 		}
 		at.Folding[key] = folding.ID
+		// Record the id before the next index, so that a repeated run does not begin the job twice.
 		if err := r.Checkpoint(ctx, at); err != nil {
 			return err
 		}

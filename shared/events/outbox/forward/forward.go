@@ -133,6 +133,7 @@ func (f *Forwarder) page(ctx context.Context, s state) (outbox.Page, error) {
 	}
 	page, err := f.pageAt(ctx, from)
 	var expired *outbox.ExpiredError
+	// Forwarding was down for longer than the retention. The lost events cannot be recovered.
 	if errors.As(err, &expired) {
 		f.Logger.Error("events were deleted before they could be forwarded", "after", s.Cursor, "oldest", expired.Oldest.String())
 		return f.pageAt(ctx, expired.Oldest)

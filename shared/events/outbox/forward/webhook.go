@@ -50,6 +50,7 @@ func NewWebhook(address Address, key func(ctx context.Context) ([]byte, error)) 
 // Send implements Target. A status of 200 to 299 means that the webhook has accepted the events of the request.
 func (w *webhook) Send(ctx context.Context, events []eventapi.Event) error {
 	key, err := w.key(ctx)
+	// A key file often ends with a line break.
 	if key = bytes.TrimSpace(key); err == nil && len(key) < minKeyBytes {
 		err = fmt.Errorf("it has %d bytes, and needs %d", len(key), minKeyBytes)
 	}

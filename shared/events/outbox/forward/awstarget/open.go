@@ -38,6 +38,7 @@ func Open(address string, key func(ctx context.Context) ([]byte, error)) (forwar
 	if err != nil {
 		return nil, fmt.Errorf("target of events: %w", err)
 	}
+	// The target may be in another region than this program.
 	with.Region = at.Region
 	return openIn(with, at), nil
 }
