@@ -9,9 +9,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// backUp creates a daily backup of the bucket and of the records. It protects against the deletion
-// of the bucket or the table, against which versions of objects and point-in-time recovery do not
-// help.
+// backUp creates a daily backup of the bucket and of the records. Versions of objects and
+// point-in-time recovery do not survive the deletion of the bucket or the table; backups do.
 func (s *Storage) backUp(days int) {
 	if days == 0 {
 		return

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// arguments keeps the buffers of the service reachable for the garbage collector, by address.
+// arguments maps addresses to the buffers that the service fills, so that none is collected.
 var arguments = map[uint32][]byte{}
 
 // answer is the reply of a call, and content the bytes to which it refers. They stay valid until
