@@ -15,9 +15,9 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// routes returns the routes of the operations that some function serves; each route leads
-// to the function with the name of the operation's group. Other operations and unknown
-// paths go to the function called default.
+// routes returns the gateway routes of the operations that a function serves. A route leads to the
+// function named after the operation's group. The function called default serves all other
+// operations and unknown paths.
 func routes() []operations.GatewayRoute {
 	return slices.DeleteFunc(operations.GatewayRoutes(), func(r operations.GatewayRoute) bool {
 		_, served := functions[r.Function]
@@ -25,8 +25,7 @@ func routes() []operations.GatewayRoute {
 	})
 }
 
-// routeID returns the id of a route's construct, from which CDK makes the id of the
-// resource.
+// routeID returns the construct id of a route, from which CDK derives the id of the resource.
 func routeID(r operations.GatewayRoute) string {
 	id := "Route" + title(strings.ToLower(r.Method))
 	for _, word := range strings.FieldsFunc(strings.TrimPrefix(r.Path, "/v1"), func(c rune) bool { return c < 'a' || c > 'z' }) {
@@ -35,17 +34,17 @@ func routeID(r operations.GatewayRoute) string {
 	return id
 }
 
-// traffic is the metrics of a gateway. errorRate is the share of requests that got an error
-// of the service: gateways report 1 for each of these and 0 for all others.
+// traffic contains the metrics of a gateway. errorRate is the fraction of requests with a server
+// error: gateways report 1 for each of these and 0 for all others.
 type traffic struct {
 	requests, serverErrors, errorRate, clientErrors, latency awscloudwatch.IMetric
 }
 
-// newHTTPAPI makes the gateway as an HTTP API, with routes made from the operation table.
+// newHTTPAPI creates the gateway as an HTTP API, with routes from the operation table.
 //
-// Functions verify tokens in any case. An authorizer in the gateway saves the calls of
-// functions for requests without a valid token, but it knows only the header Authorization:
-// clients that send their token as x-api-key, as LanceDB's clients do, are refused.
+// Functions verify tokens in any case. An authorizer in the gateway saves function calls for
+// requests without a valid token, but it reads only the header Authorization: clients that send
+// their token as x-api-key, as LanceDB clients do, are refused.
 func (s *Service) newHTTPAPI() traffic {
 	api := awsapigatewayv2.NewCfnApi(s.Stack, jsii.String("Api"), &awsapigatewayv2.CfnApiProps{
 		Name: s.StackName(), ProtocolType: jsii.String("HTTP"),
@@ -80,9 +79,11 @@ func (s *Service) newHTTPAPI() traffic {
 		add(routeID(r), r.Method+" "+r.Path, r.Function, false)
 	}
 	add("RouteDefault", "$default", "default", false)
+	// Probes must work without a token.
 	for _, probe := range []string{"healthz", "readyz", "version"} {
 		add("Route"+title(probe), "GET /"+probe, "namespace", true)
 	}
+	// This probe writes to the storage, so it needs a token.
 	add("RouteStorez", "GET /storez", "namespace", false)
 	for id, page := range pages {
 		add("RoutePage"+id, "GET "+page, "default", true)
@@ -92,16 +93,16 @@ func (s *Service) newHTTPAPI() traffic {
 	return httpTraffic(api)
 }
 
-// pages are the paths of the pages for people by the names of their routes. They hold nothing secret,
-// and a browser has no token yet when it asks for them.
+// pages maps route names to the paths of web pages. They need no authorizer: they contain nothing
+// secret, and a browser has no token yet when it requests them.
 var pages = map[string]string{
 	"Console": "/console", "ConsoleFiles": "/console/{path+}", "Docs": "/docs", "DocsFiles": "/docs/{path+}",
 	"OpenAPI": "/openapi.json", "LLMs": "/llms.txt",
 }
 
-// newStreamURL gives a URL of its own to the function that serves all operations. The
-// function streams its responses, which HTTP APIs cannot do. Like the gateway, the URL is
-// public; the function verifies tokens.
+// newStreamURL gives a function URL to the function that serves all operations. The function
+// streams its responses, which HTTP APIs cannot do. Like the gateway, the URL is public; the
+// function verifies tokens.
 func (s *Service) newStreamURL() {
 	url := s.Functions["stream"].AddFunctionUrl(&awslambda.FunctionUrlOptions{
 		AuthType: awslambda.FunctionUrlAuthType_NONE, InvokeMode: awslambda.InvokeMode_RESPONSE_STREAM,
@@ -109,6 +110,8 @@ func (s *Service) newStreamURL() {
 	output(s.Stack, "StreamUrl", "the same service for answers beyond 6 MB", url.Url())
 }
 
+// newAuthorizer creates the gateway's authorizer, if it is configured. It returns the authorization
+// type and id.
 func (s *Service) newAuthorizer(api awsapigatewayv2.CfnApi) (kind string, id *string) {
 	if s.config.Authorizer != "gateway" {
 		return "NONE", nil
@@ -123,11 +126,12 @@ func (s *Service) newAuthorizer(api awsapigatewayv2.CfnApi) (kind string, id *st
 	return "JWT", authorizer.Ref()
 }
 
-// accessLog is the format of a line in the gateway's log.
+// accessLog is the format of the gateway's log lines.
 const accessLog = `{"requestId":"$context.requestId","ip":"$context.identity.sourceIp","method":"$context.httpMethod",` +
 	`"path":"$context.path","status":"$context.status","bytes":"$context.responseLength",` +
 	`"latency":"$context.responseLatency","error":"$context.error.message","integration":"$context.integrationErrorMessage"}`
 
+// newStage creates the default stage with access log and throttling, after all routes.
 func (s *Service) newStage(api awsapigatewayv2.CfnApi, routes []awsapigatewayv2.CfnRoute) {
 	props := &awsapigatewayv2.CfnStageProps{
 		ApiId: api.Ref(), StageName: jsii.String("$default"), AutoDeploy: jsii.Bool(true),
@@ -142,7 +146,7 @@ func (s *Service) newStage(api awsapigatewayv2.CfnApi, routes []awsapigatewayv2.
 	}
 }
 
-// newHTTPDomain gives the API its own name, if one is configured, and returns the URL.
+// newHTTPDomain gives the API its own domain, if one is configured, and returns the URL.
 func (s *Service) newHTTPDomain(api awsapigatewayv2.CfnApi) *string {
 	if s.config.Domain == "" {
 		return api.AttrApiEndpoint()
@@ -161,13 +165,14 @@ func (s *Service) newHTTPDomain(api awsapigatewayv2.CfnApi) *string {
 	return jsii.String("https://" + s.config.Domain)
 }
 
-// allowCalls lets a service call the function of a folder, from one source.
+// allowCalls permits a service to invoke the function of a folder, from one source.
 func (s *Service) allowCalls(name, service string, source *string) {
 	s.Functions[name].AddPermission(jsii.String("Gateway"), &awslambda.Permission{
 		Principal: awsiam.NewServicePrincipal(&service, nil), SourceArn: source,
 	})
 }
 
+// executeARN returns the ARN of an API's methods; rest selects stage, method and path.
 func (s *Service) executeARN(api *string, rest string) *string {
 	return awscdk.Fn_Join(jsii.String(""), &[]*string{
 		jsii.String("arn:"), s.Partition(), jsii.String(":execute-api:"), s.Region(), jsii.String(":"), s.Account(),

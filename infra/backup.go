@@ -9,8 +9,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// backUp makes a daily backup of the bucket and of the records. It protects from what versions of
-// objects and point-in-time recovery do not: that the bucket or the table is deleted.
+// backUp creates a daily backup of the bucket and of the records. Versions of objects and
+// point-in-time recovery do not survive the deletion of the bucket or the table; backups do.
 func (s *Storage) backUp(days int) {
 	if days == 0 {
 		return
@@ -38,7 +38,8 @@ func (s *Storage) backUp(days int) {
 	})
 }
 
-// replication returns the rule that copies the bucket to the one with an ARN, none without.
+// replication returns the rule that copies the bucket to the bucket with an ARN, or no rule if it
+// is empty.
 func (s *Storage) replication(replica string) *[]*awss3.ReplicationRule {
 	if replica == "" {
 		return nil

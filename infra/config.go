@@ -78,7 +78,7 @@ type Config struct {
 
 	Functions string // functions: folder of the built functions
 
-	// Settings of the server, by their names; those that are not set have the defaults of the server.
+	// Settings contains the configured settings of the server, by name. The server has defaults for all others.
 	Settings map[string]string
 }
 
@@ -88,6 +88,7 @@ func ReadConfig(context map[string]any) (Config, error) {
 	return c, errors.Join(r.wrong...)
 }
 
+// readConfig reads all options, and collects the errors in the reader.
 func readConfig(context map[string]any) (Config, *reader) {
 	r := &reader{context: context}
 	c := Config{
@@ -143,6 +144,8 @@ func readConfig(context map[string]any) (Config, *reader) {
 		Functions:    r.text("functions", "folder", "../bin/functions"),
 		Settings:     r.settings(),
 	}
+	// JSON Web Tokens are optional if there are API keys, but then all of their options or none are
+	// needed.
 	if c.APIKeys == "" || c.Issuer+c.Audience+c.JWKS+c.JWTType != "" {
 		r.require("issuer", c.Issuer)
 		r.require("audience", c.Audience)
@@ -159,6 +162,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 	r.forbid(len(c.CORSOrigins) > 0 && c.Gateway == "rest", "cors-origins: needs gateway=http")
 	r.forbid(c.TraceLayer != "" && c.Settings["traces"] == "", "traces-layer: needs traces, the URL of the collector in the layer")
 	r.forbid(c.Replica != "" && c.KMS, "replica: the other region cannot use the key of kms")
+	// Test deployments must be removable without a trace.
 	if c.Throw {
 		c.AuditDays, c.BackupDays = 0, 0
 	}
@@ -168,39 +172,43 @@ func readConfig(context map[string]any) (Config, *reader) {
 	return c, r
 }
 
-// goMemory returns how many MiB the Go runtime may use in a function. The remainder is for the runtime of
-// Lambda, stacks, and other memory outside of the heap.
+// goMemory returns the memory limit in MiB of the Go runtime in a function. The rest is for the
+// Lambda runtime, stacks, and other memory outside of the heap.
 func goMemory(memoryMiB int) int { return memoryMiB * 85 / 100 }
 
-// A reader reads values of the context, and collects their errors and their descriptions.
+// A reader reads values of the context, and collects errors and descriptions of the options.
 type reader struct {
 	context map[string]any
 	options []option
 	wrong   []error
-	rows    uint64 // bytes that the settings take from the memory for rows
+	rows    uint64 // memory for rows that the settings reserve, in bytes
 }
 
+// describe adds an option to the documented ones.
 func (r *reader) describe(name, kind, fallback string) {
 	r.options = append(r.options, option{name, kind, fallback})
 }
 
+// fail records an error about an option.
 func (r *reader) fail(name, format string, args ...any) {
 	r.wrong = append(r.wrong, fmt.Errorf("%s: "+format, append([]any{name}, args...)...))
 }
 
+// require records an error if a required option is empty.
 func (r *reader) require(name, value string) {
 	if value == "" {
 		r.fail(name, "is not set")
 	}
 }
 
+// forbid records an error about a combination of options.
 func (r *reader) forbid(wrong bool, message string) {
 	if wrong {
 		r.wrong = append(r.wrong, errors.New(message))
 	}
 }
 
-// text reads a value of a kind.
+// text reads an option as text. kind describes its values.
 func (r *reader) text(name, kind, fallback string) string {
 	r.describe(name, kind, fallback)
 	if text := r.value(name); text != "" {
@@ -209,8 +217,8 @@ func (r *reader) text(name, kind, fallback string) string {
 	return fallback
 }
 
-// value returns the text of a value, empty when it is not set. Values of the command line are texts,
-// those of cdk.json can have any type.
+// value returns the text of an option, or "" if it is not set. The command line supplies texts, and
+// cdk.json values of any type.
 func (r *reader) value(name string) string {
 	switch value := r.context[name].(type) {
 	case nil:
@@ -226,6 +234,7 @@ func (r *reader) value(name string) string {
 	}
 }
 
+// match reads a text that must match a regular expression.
 func (r *reader) match(name, kind, fallback string, form *regexp.Regexp) string {
 	text := r.text(name, kind, fallback)
 	if text != "" && !form.MatchString(text) {
@@ -234,6 +243,7 @@ func (r *reader) match(name, kind, fallback string, form *regexp.Regexp) string 
 	return text
 }
 
+// https reads a URL.
 func (r *reader) https(name string) string {
 	text := r.text(name, "https:// URL", "")
 	u, err := url.Parse(text)
@@ -256,6 +266,7 @@ func (r *reader) oneOf(name string, choices ...string) string {
 	return choices[0]
 }
 
+// number reads an integer within bounds.
 func (r *reader) number(name string, fallback, least, most int) int {
 	n, err := strconv.Atoi(r.text(name, fmt.Sprintf("%d to %d", least, most), strconv.Itoa(fallback)))
 	if err != nil || n < least || n > most {
@@ -265,7 +276,7 @@ func (r *reader) number(name string, fallback, least, most int) int {
 	return n
 }
 
-// days reads how long logs are kept. CloudWatch accepts certain numbers only.
+// days reads the retention of logs. CloudWatch accepts certain numbers only.
 func (r *reader) days(name string, fallback int) int {
 	n := r.number(name, fallback, 1, 3653)
 	if _, ok := retentions[n]; !ok {
@@ -274,14 +285,15 @@ func (r *reader) days(name string, fallback int) int {
 	return n
 }
 
+// flag reads true or false.
 func (r *reader) flag(name string) bool { return r.oneOf(name, "false", "true") == "true" }
 
 func (r *reader) arn(name string) string {
 	return r.match(name, "ARN", "", regexp.MustCompile(`^arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:.+$`))
 }
 
-// executors reads a setting that the worker parses. Only its form is checked here, and that there are no
-// commands, which functions do not start.
+// executors reads a setting that the worker parses. It checks only the form, and refuses commands,
+// which functions cannot start.
 func (r *reader) executors(name string) string {
 	text := r.text(name, "NAME=lambda:arn… or NAME=https://…, with commas", "")
 	if text == "" {
@@ -296,7 +308,7 @@ func (r *reader) executors(name string) string {
 	return text
 }
 
-// executorARNs returns the ARNs of the executors that are functions.
+// executorARNs returns the ARNs of the executors that are Lambda functions.
 func (c Config) executorARNs() []*string {
 	var arns []*string
 	for _, one := range strings.Split(c.Executors, ",") {
@@ -308,6 +320,7 @@ func (c Config) executorARNs() []*string {
 	return arns
 }
 
+// locations reads a list of S3 locations.
 func (r *reader) locations(name string) []string {
 	text := r.text(name, "s3://bucket/prefix, with commas", "")
 	if text == "" {

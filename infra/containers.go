@@ -9,15 +9,15 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// serverPort is the one that the image listens on.
+// serverPort is the port on which the image listens.
 const serverPort = 10024
 
-// newContainers makes a Fargate service of the same handlers, which is not bound to the
-// size limits of functions: one task behind a load balancer, for uploads and responses of
-// any length. It uses the same bucket and records.
+// newContainers creates a Fargate service with the same handlers, which has no size limits for
+// bodies: one task behind a load balancer, for uploads and responses of any length. It uses the
+// same bucket and records.
 func (s *Service) newContainers() {
-	n := functions["stream"] // all operations, too
-	n.executes = true        // the server works on jobs
+	n := functions["stream"] // it serves all operations, too
+	n.executes = true        // the server runs jobs
 	log := s.storage.Logs["containers"]
 	s.workers = append(s.workers, "containers")
 	role := s.newRole("Containers", n, log, "ecs-tasks.amazonaws.com")
@@ -46,6 +46,7 @@ func (s *Service) newContainers() {
 		join("https://", service.LoadBalancer().LoadBalancerDnsName()))
 }
 
+// cpu returns the configured processor architecture.
 func (s *Service) cpu() awsecs.CpuArchitecture {
 	if s.config.Architecture == "amd64" {
 		return awsecs.CpuArchitecture_X86_64()

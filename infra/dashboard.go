@@ -11,8 +11,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// queries are the widgets that read the lines of requests and those of Lambda. CloudWatch reads the logs
-// when somebody looks, so that an operation needs no metric of its own, which would be billed each month.
+// queries are widgets over the log lines of requests and of Lambda. CloudWatch queries the logs
+// only when the dashboard is shown, so no operation needs a metric of its own, which would be
+// billed each month.
 var queries = []struct {
 	title string
 	view  awscloudwatch.LogQueryVisualizationType
@@ -46,7 +47,7 @@ var queries = []struct {
 	}},
 }
 
-// newDashboard makes the dashboard of the stage.
+// newDashboard creates the dashboard of the stage.
 func (s *Service) newDashboard(t traffic, setAside awscloudwatch.IMetric) {
 	dashboard := awscloudwatch.NewDashboard(s.Stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{
 		DashboardName: s.StackName(),
@@ -77,7 +78,7 @@ func (s *Service) newDashboard(t traffic, setAside awscloudwatch.IMetric) {
 	dashboard.AddWidgets(graph("Estimate: dollars an hour for all else", s.hourlyCost(t)), s.query(5))
 }
 
-// query returns the widget of one of the queries, over the logs of all functions and of the containers.
+// query returns the widget of queries[i] over the logs of all functions and of the containers.
 func (s *Service) query(i int) awscloudwatch.IWidget {
 	var names []*string
 	for _, name := range slices.Sorted(maps.Keys(s.storage.Logs)) {
@@ -91,15 +92,14 @@ func (s *Service) query(i int) awscloudwatch.IWidget {
 	})
 }
 
-// recordsThrottled returns the numbers of reads and of writes that the table refused because there were
-// too many.
+// recordsThrottled returns the numbers of reads and of writes that the table throttled.
 func (s *Service) recordsThrottled() (reads, writes awscloudwatch.IMetric) {
 	sum := &awscloudwatch.MetricOptions{Statistic: jsii.String("Sum")}
 	return s.storage.Records.Metric(jsii.String("ReadThrottleEvents"), sum), s.storage.Records.Metric(jsii.String("WriteThrottleEvents"), sum)
 }
 
-// hourlyCost estimates what the gateway, the functions and the records cost in an hour, by list prices.
-// What is billed by the month or by the gigabyte is not in it.
+// hourlyCost estimates the cost per hour of the gateway, the functions and the records, by list
+// prices. It excludes costs billed by the month or by the gigabyte.
 func (s *Service) hourlyCost(t traffic) awscloudwatch.IMetric {
 	price, hour := prices(), awscdk.Duration_Hours(jsii.Number(1))
 	sum := &awscloudwatch.MetricOptions{Statistic: jsii.String("Sum"), Period: hour}
@@ -128,6 +128,7 @@ func (s *Service) hourlyCost(t traffic) awscloudwatch.IMetric {
 	})
 }
 
+// graph returns a widget with a graph of metrics.
 func graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget {
 	return awscloudwatch.NewGraphWidget(&awscloudwatch.GraphWidgetProps{
 		Title: &title, Left: &metrics, Width: jsii.Number(12),

@@ -13,7 +13,7 @@ import (
 
 var objectForm = regexp.MustCompile(`^s3://[a-z0-9.-]+/[A-Za-z0-9!_.'()/-]+$`)
 
-// eventTarget reads where events are forwarded to.
+// eventTarget reads the target to which events are forwarded.
 func (r *reader) eventTarget(name string) string {
 	text := r.text(name, "ARN of an SQS queue or of an event bus, or https://…", "")
 	if text == "" {
@@ -25,7 +25,7 @@ func (r *reader) eventTarget(name string) string {
 	return text
 }
 
-// checkEvents finds what could not be forwarded.
+// checkEvents records an error for settings with which events cannot be forwarded.
 func (r *reader) checkEvents(c Config) {
 	at, err := forward.ParseAddress(c.EventTarget)
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *reader) checkEvents(c Config) {
 	r.forbid(at.Kind != forward.SQS && c.VPC == newVPC, "event-target: functions in a new network reach SQS only; take a queue, or an existing network with a way to the target")
 }
 
-// forwardEvents gives the worker what it needs to forward events.
+// forwardEvents adds the configuration for forwarding events to the worker's environment.
 func (s *Service) forwardEvents(env map[string]*string) {
 	if s.config.EventTarget == "" {
 		return
@@ -48,7 +48,7 @@ func (s *Service) forwardEvents(env map[string]*string) {
 	}
 }
 
-// allowForwarding allows what forwardEvents configures.
+// allowForwarding grants the rights that forwarding needs.
 func (s *Service) allowForwarding(allow func(resources []*string, actions ...string)) {
 	at, err := forward.ParseAddress(s.config.EventTarget)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Service) allowForwarding(allow func(resources []*string, actions ...str
 	}
 }
 
-// watchForwarding makes the alarm for a target that does not take events.
+// watchForwarding creates the alarm for a target that does not accept events.
 func (s *Service) watchForwarding() {
 	if s.config.EventTarget == "" {
 		return

@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/catalog/result"
 )
 
-// access is what a function may do with objects.
+// access is the access of a function to objects.
 type access int
 
 const (
@@ -26,32 +26,33 @@ const (
 	write // includes read
 )
 
-// needs lists what a function uses, as the main in its folder of functions/ wires it. Its
-// role allows this and nothing more. A test holds it to what the operations of the function ask for.
+// needs lists the resources that a function uses, as the main in its folder of functions/ wires it.
+// Its role permits this and nothing more. A test compares it with the needs of the function's
+// operations.
 type needs struct {
-	objects  access // the bucket, and other locations of tables
-	records  bool   // of transactions, of jobs and of repeated requests
-	enqueues bool   // may begin a job
-	vends    bool   // gives clients credentials, where that is configured
-	parts    bool   // sends or copies files to storage that may be too large for one request
-	stores   bool   // writes answers to storage that callers take from there; write and parts include it
-	rows     bool   // reads or writes rows, and so needs memory
-	seals    bool   // seals the values of secrets, which it cannot open
-	executes bool   // runs functions of users, on the configured executors, and opens secrets for them
-	declares bool   // answers whether the executors run a function
-	worker   bool   // is driven by the queue and not by the gateway
-	url      bool   // is called by a URL of its own and not by the gateway
+	objects  access // the bucket, and other table locations
+	records  bool   // records of transactions, of jobs and of repeated requests
+	enqueues bool   // may begin jobs
+	vends    bool   // vends credentials to clients, if that is configured
+	parts    bool   // needs multipart uploads and copies, for large objects
+	stores   bool   // writes answers to storage for callers; implied by write and parts
+	rows     bool   // reads or writes rows, and so needs more memory
+	seals    bool   // encrypts secrets, but cannot decrypt them
+	executes bool   // runs user functions on the configured executors, and decrypts secrets for them
+	declares bool   // reports whether the executors run a function
+	worker   bool   // invoked by the queue instead of the gateway
+	url      bool   // invoked by its function URL instead of the gateway
 }
 
-// behindGateway reports whether the gateway calls the function.
+// behindGateway reports whether the gateway invokes the function.
 func (n needs) behindGateway() bool { return !n.worker && !n.url }
 
 // streamURL reports whether a function gets a streaming URL. A REST API can stream by
 // itself.
 func (c Config) streamURL() bool { return c.Stream && c.Gateway != "rest" }
 
-// functions are all functions: one for each group of operations, the worker, the one for
-// requests that are no operation, and the one that streams the responses of all operations.
+// functions lists all functions: one for each group of operations, the worker, one for requests
+// that match no operation, and one that streams the responses of all operations.
 var functions = map[string]needs{
 	"namespace":   {objects: write, records: true, enqueues: true},
 	"table":       {objects: write, parts: true, records: true, enqueues: true, vends: true},
@@ -68,13 +69,12 @@ var functions = map[string]needs{
 	"stream":      {objects: write, parts: true, records: true, enqueues: true, rows: true, vends: true, seals: true, declares: true, url: true},
 }
 
-// gatewaySeconds is the time for which an HTTP API waits for a response, less the time that
-// it takes to send an error.
+// gatewaySeconds is the timeout of an HTTP API, less the time for sending an error.
 const gatewaySeconds = 29
 
-// streamSeconds is the time of functions that stream rows. AWS passes the first 6 MB of an answer on at
-// once and then 2 MB a second, so that its largest answer, 200 MB, takes 97 seconds. The query has the
-// time of other queries before that, and some is left.
+// streamSeconds is the timeout of functions that stream rows. AWS passes on the first 6 MB of an
+// answer at once and then 2 MB a second, so the largest answer, 200 MB, takes 97 seconds. The sum
+// of that and the usual query timeout is rounded up.
 const streamSeconds = 150
 
 // seconds returns the timeout of a function.
@@ -88,7 +88,7 @@ func (c Config) seconds(n needs) int {
 	return gatewaySeconds
 }
 
-// newFunction makes the function of a folder, its role and its log.
+// newFunction creates the function of a folder, its role and its log.
 func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 	id := title(name)
 	log := s.storage.Logs[name]
@@ -96,7 +96,7 @@ func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 	if n.worker {
 		s.workers = append(s.workers, name)
 		if s.config.Reserve {
-			reserved = jsii.Number(s.config.Workers + fewestWorkers) // what its queues call it with
+			reserved = jsii.Number(s.config.Workers + fewestWorkers) // the maximum concurrency of its queues
 		}
 	}
 	memory, timeout := s.memory(n), s.config.seconds(n)
@@ -153,11 +153,12 @@ var architectures = map[string]func() awslambda.Architecture{
 	"arm64": awslambda.Architecture_ARM_64, "amd64": awslambda.Architecture_X86_64,
 }
 
-// environment returns the configuration that package boot reads.
+// environment returns the environment variables that package boot reads.
 func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[string]*string {
 	env := map[string]*string{
-		"TILTYARD_ROOT":            s3URL(s.storage.Bucket.BucketName()),
-		"TILTYARD_RECORDS":         join("dynamodb://", s.storage.Records.TableName()),
+		"TILTYARD_ROOT":    s3URL(s.storage.Bucket.BucketName()),
+		"TILTYARD_RECORDS": join("dynamodb://", s.storage.Records.TableName()),
+		// The handler must end before Lambda cuts it off.
 		"TILTYARD_REQUEST_TIMEOUT": jsii.String(strconv.Itoa(timeoutSeconds-1) + "s"),
 		"GOMEMLIMIT":               jsii.String(strconv.Itoa(goMemory(memoryMiB)) + "MiB"),
 	}
@@ -205,8 +206,9 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 	return &env
 }
 
-// newRole lets a function write its own log and do what it needs. The event source adds the
-// permissions for the worker's queue. The managed policies of AWS allow more.
+// newRole creates the role of a function. It permits writing the function's own log and its needs.
+// The event source adds the permissions for the worker's queue. Managed policies of AWS would
+// permit more.
 func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service string) awsiam.Role {
 	role := awsiam.NewRole(s.Stack, jsii.String(id+"Role"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(&service, nil),
@@ -218,7 +220,7 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	}
 	allow([]*string{log.LogGroupArn()}, "logs:CreateLogStream", "logs:PutLogEvents")
 	if s.network != nil && service == lambdaService {
-		// Lambda makes the network interfaces, which have no names before that.
+		// Lambda creates the network interfaces, whose ARNs are not known in advance.
 		allow([]*string{jsii.String("*")}, "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces",
 			"ec2:DescribeSubnets", "ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses")
 	}
@@ -248,7 +250,7 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 		allow([]*string{s.storage.Key.KeyArn()}, "kms:Decrypt", "kms:GenerateDataKey")
 	}
 	if s.config.Tracing {
-		// X-Ray knows no resources.
+		// X-Ray supports no resource-level permissions.
 		allow([]*string{jsii.String("*")}, "xray:PutTraceSegments", "xray:PutTelemetryRecords")
 	}
 	if s.storage.SecretsKey != nil && n.seals {
@@ -266,8 +268,8 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	return role
 }
 
-// allowObjects allows access to the bucket and to the other locations of tables. With parts it
-// includes the right to abort multipart uploads.
+// allowObjects permits access to the bucket and to the other table locations. With parts it also
+// permits aborting multipart uploads.
 func (s *Service) allowObjects(allow func(resources []*string, actions ...string), a access, parts bool) {
 	buckets := []*string{s.storage.Bucket.BucketArn()}
 	objects := []*string{s.storage.Bucket.ArnForObjects(jsii.String("*"))}
@@ -288,13 +290,13 @@ func (s *Service) allowObjects(allow func(resources []*string, actions ...string
 	}
 }
 
-// objectsARN returns the ARN of a bucket or, with a pattern, of objects in it. A partition
-// is a separate part of AWS, such as that of China.
+// objectsARN returns the ARN of a bucket or, with a pattern, of objects in it. It includes the AWS
+// partition, which is another one in China, for example.
 func (s *Service) objectsARN(pattern string) *string {
 	return awscdk.Fn_Join(jsii.String(""), &[]*string{jsii.String("arn:"), s.Partition(), jsii.String(":s3:::" + pattern)})
 }
 
-// checkBuilt returns an error if the functions have not been built.
+// checkBuilt returns an error unless all functions are built.
 func checkBuilt(folder string) error {
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		if _, err := os.Stat(filepath.Join(folder, name, "bootstrap")); err != nil {

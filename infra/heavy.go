@@ -11,19 +11,20 @@ import (
 )
 
 const (
-	// heavyHoldMinutes is how long the queue of heavy work hides a message. No function takes messages from it, so
-	// that it is not bound to the timeout of one; its workers hold theirs for two minutes at a time.
+	// heavyHoldMinutes is the visibility timeout of the heavy queue. No Lambda function reads this queue, so the timeout need
+	// not exceed a function's; its workers extend it by two minutes at a time.
 	heavyHoldMinutes = 3
-	// heavyCPU and heavyMemory are those of one task, in units of ECS and MiB: one job has all of it.
+	// heavyCPU, in CPU units, and heavyMemory, in MiB, are the size of a task. A job has the whole
+	// task.
 	heavyCPU, heavyMemory = 4096, 16384
-	// heavyDisk is what a task has for sorts and merges that do not fit into memory, in GiB.
+	// heavyDisk is the disk of a task in GiB, for sorts and merges that do not fit into memory.
 	heavyDisk = 100
-	// heavyIdleMinutes is how long the queue has to be empty before the last tasks end.
+	// heavyIdleMinutes is the time for which the queue must be empty before the last tasks end.
 	heavyIdleMinutes = 10
 )
 
-// newHeavyWorkers makes a Fargate service that does heavy work, with as many tasks as there is something to do for:
-// none when the queue is empty. A task takes one job at a time.
+// newHeavyWorkers creates a Fargate service for heavy work. It scales with the queue, to no tasks if the queue is empty. A
+// task runs one job at a time.
 func (s *Service) newHeavyWorkers() {
 	queue := s.storage.HeavyJobs
 	n := functions["worker"]
@@ -49,14 +50,14 @@ func (s *Service) newHeavyWorkers() {
 	service := awsecs.NewFargateService(s.Stack, jsii.String("HeavyService"), &awsecs.FargateServiceProps{
 		Cluster: cluster, TaskDefinition: task, DesiredCount: jsii.Number(0), AssignPublicIp: jsii.Bool(s.network == nil),
 		VpcSubnets: subnets, SecurityGroups: &[]awsec2.ISecurityGroup{group},
-		MinHealthyPercent: jsii.Number(0), MaxHealthyPercent: jsii.Number(100), // there may be none
+		MinHealthyPercent: jsii.Number(0), MaxHealthyPercent: jsii.Number(100), // the service may scale to zero
 		CircuitBreaker: &awsecs.DeploymentCircuitBreaker{Rollback: jsii.Bool(true)},
 	})
 	s.scaleHeavyWorkers(cluster, service)
 }
 
-// scaleHeavyWorkers adds a task each minute in which messages wait, and ends all tasks when no message is waiting or
-// in work. It never ends one of several, because that may be the one that works.
+// scaleHeavyWorkers adds a task each minute while messages wait, and ends all tasks when no message is waiting or in work.
+// It never ends only some of the tasks, because they may be the busy ones.
 func (s *Service) scaleHeavyWorkers(cluster awsecs.Cluster, service awsecs.FargateService) {
 	target := awsapplicationautoscaling.NewScalableTarget(s.Stack, jsii.String("HeavyTasks"), &awsapplicationautoscaling.ScalableTargetProps{
 		MinCapacity: jsii.Number(0), MaxCapacity: jsii.Number(s.config.JobTasks),
@@ -90,12 +91,13 @@ func (s *Service) scaleHeavyWorkers(cluster awsecs.Cluster, service awsecs.Farga
 		}),
 		Threshold: jsii.Number(0), EvaluationPeriods: jsii.Number(heavyIdleMinutes),
 		ComparisonOperator: awscloudwatch.ComparisonOperator_LESS_THAN_OR_EQUAL_TO_THRESHOLD,
-		TreatMissingData:   awscloudwatch.TreatMissingData_IGNORE,
+		// A missing value means that the metric is late, not that the queue is empty.
+		TreatMissingData: awscloudwatch.TreatMissingData_IGNORE,
 	}).AddAlarmAction(awscloudwatchactions.NewApplicationScalingAction(none))
 }
 
-// heavyNetwork returns where tasks run: in the network of the functions, or in one with a way to the internet, by
-// which they get their image. Nobody connects to them.
+// heavyNetwork returns the network of the tasks: the network of the functions, or else one with internet access, through
+// which they load their image. Nothing connects to them.
 func (s *Service) heavyNetwork() (awsec2.IVpc, *awsec2.SubnetSelection, awsec2.ISecurityGroup) {
 	if s.network != nil {
 		return s.network.vpc, s.network.subnets, s.network.group
@@ -108,8 +110,8 @@ func (s *Service) heavyNetwork() (awsec2.IVpc, *awsec2.SubnetSelection, awsec2.I
 	return vpc, &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PUBLIC}, group
 }
 
-// publicNetwork returns the VPC of containers, which have addresses of their own in place of a NAT gateway. Its
-// endpoints cost nothing.
+// publicNetwork returns the VPC of containers, which have public addresses instead of a NAT gateway. Its endpoints cost
+// nothing.
 func (s *Service) publicNetwork() awsec2.IVpc {
 	if s.public == nil {
 		s.public = awsec2.NewVpc(s.Stack, jsii.String("Network"), &awsec2.VpcProps{

@@ -10,21 +10,22 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// A logRoom is how the logs of a deployment are kept.
+// A logRoom describes how the logs of a deployment are stored.
 type logRoom struct {
 	days    int
-	key     awskms.IKey // nil when CloudWatch's own key encrypts
+	key     awskms.IKey // nil if CloudWatch encrypts with its own key
 	removal awscdk.RemovalPolicy
 }
 
+// newLog creates a log group.
 func (l logRoom) newLog(stack awscdk.Stack, id string, name *string) awslogs.LogGroup {
 	return awslogs.NewLogGroup(stack, &id, &awslogs.LogGroupProps{
 		LogGroupName: name, Retention: retentions[l.days], EncryptionKey: l.key, RemovalPolicy: l.removal,
 	})
 }
 
-// newLogs makes the logs of everything that the service stack runs. They belong to what is kept: the
-// service stack can be destroyed and made again without them.
+// newLogs creates the logs of everything in the service stack. They belong to the storage stack, so
+// that they remain when the service stack is destroyed and created again.
 func (s *Storage) newLogs(c Config) {
 	s.logs = logRoom{days: c.LogDays, removal: c.removal()}
 	if s.Key != nil {
@@ -48,7 +49,7 @@ func (s *Storage) newLogs(c Config) {
 	}
 }
 
-// allowLogs lets CloudWatch use the key for logs of this account.
+// allowLogs permits CloudWatch to use the key for logs of this account.
 func (s *Storage) allowLogs() {
 	logs := joined(jsii.String("logs."), s.Region(), jsii.String("."), s.UrlSuffix())
 	s.Key.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
@@ -60,11 +61,11 @@ func (s *Storage) allowLogs() {
 	}), nil)
 }
 
-// auditPattern selects the lines of the audit, of which docs/audit.md has the fields.
+// auditPattern matches audit log lines. docs/audit.md describes their fields.
 const auditPattern = `{ $.msg = "audit" }`
 
-// keepAudit copies the lines of the audit, as they are written, from the logs to a bucket of their own,
-// in which nobody can delete or overwrite an object before its days are over.
+// keepAudit continuously copies audit lines from the logs to a separate bucket, in which nobody can
+// delete or overwrite an object before the given number of days has passed.
 func (s *Storage) keepAudit(days int) {
 	if days == 0 {
 		return
@@ -90,7 +91,7 @@ func (s *Storage) keepAudit(days int) {
 			BucketArn: bucket.BucketArn(), RoleArn: deliver.RoleArn(), CompressionFormat: jsii.String("GZIP"),
 			Prefix: jsii.String("audit/"), ErrorOutputPrefix: jsii.String("failed/"),
 			BufferingHints: &awskinesisfirehose.CfnDeliveryStream_BufferingHintsProperty{IntervalInSeconds: jsii.Number(60), SizeInMBs: jsii.Number(5)},
-			// CloudWatch sends packed batches; these take the lines out.
+			// CloudWatch sends compressed batches; these processors extract the lines.
 			ProcessingConfiguration: &awskinesisfirehose.CfnDeliveryStream_ProcessingConfigurationProperty{
 				Enabled: jsii.Bool(true), Processors: []any{
 					processor("Decompression", "CompressionFormat", "GZIP"),
@@ -104,7 +105,7 @@ func (s *Storage) keepAudit(days int) {
 	allow(send, []*string{stream.AttrArn()}, "firehose:PutRecord", "firehose:PutRecordBatch")
 	for name, log := range s.Logs {
 		if name == "gateway" || name == "heavy" || functions[name].worker {
-			continue // has no such lines
+			continue // contains no audit lines
 		}
 		filter := awslogs.NewCfnSubscriptionFilter(s.Stack, jsii.String(title(name)+"Audit"), &awslogs.CfnSubscriptionFilterProps{
 			LogGroupName: log.LogGroupName(), FilterPattern: jsii.String(auditPattern),
@@ -115,6 +116,7 @@ func (s *Storage) keepAudit(days int) {
 	output(s.Stack, "AuditBucket", "the lines of the audit; tiltyard audit verify checks them", bucket.BucketName())
 }
 
+// newAuditBucket creates the bucket for audit lines, with an object lock.
 func (s *Storage) newAuditBucket(days int) awss3.Bucket {
 	encryption, key := bucketEncryption(s.Key)
 	return awss3.NewBucket(s.Stack, jsii.String("AuditStore"), &awss3.BucketProps{
@@ -131,10 +133,12 @@ func (s *Storage) newAuditBucket(days int) awss3.Bucket {
 	})
 }
 
+// newRole creates a role that a service can assume.
 func (s *Storage) newRole(id, service string) awsiam.Role {
 	return awsiam.NewRole(s.Stack, jsii.String(id+"Role"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(&service, nil)})
 }
 
+// allow adds permissions to a role.
 func allow(role awsiam.Role, resources []*string, actions ...string) {
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(actions...), Resources: &resources}))
 }

@@ -1,10 +1,9 @@
-// Command infra is the CDK app that deploys Tiltyard to an AWS account, as two stacks: one
-// keeps state ([NewStorage]), and the other serves requests ([NewService]) and can be
-// replaced. It is a module of its own, so that a build of the service does not compile the
-// CDK.
+// Command infra is the CDK app that deploys Tiltyard to an AWS account, as two stacks: [NewStorage]
+// creates the state, and [NewService], which can be replaced, serves requests. It is a separate
+// module, so that a build of the service does not compile the CDK.
 //
-// The context of the app configures it: see [Config]. The functions come from
-// bin/functions, where scripts/build-functions.sh puts them.
+// The context of the app configures it: see [Config]. The functions come from bin/functions, where
+// scripts/build-functions.sh puts them.
 package main
 
 import (
@@ -22,8 +21,7 @@ func main() {
 	}
 }
 
-// run writes the templates of both stacks to the folder where the CDK's command line looks
-// for them.
+// run writes the templates of both stacks to the folder in which the CDK command line expects them.
 func run() error {
 	defer jsii.Close()
 	app := awscdk.NewApp(nil)

@@ -10,18 +10,18 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// A network is the VPC that functions run in.
+// A network is the VPC in which functions run.
 type network struct {
 	vpc     awsec2.IVpc
 	subnets *awsec2.SubnetSelection
 	group   awsec2.SecurityGroup
 }
 
-// newVPC is the option of a VPC that the stack makes.
+// newVPC is the option value for a VPC that the stack creates.
 const newVPC = "new"
 
-// newNetwork returns the configured network, nil when there is none. A new one has no way to the
-// internet: its endpoints lead to the services of AWS that the functions call.
+// newNetwork returns the configured network, or nil if there is none. A new network has no internet
+// access: its endpoints lead to the AWS services that the functions call.
 func (s *Service) newNetwork() *network {
 	if s.config.VPC == "" {
 		return nil
@@ -40,7 +40,7 @@ func (s *Service) newNetwork() *network {
 	} else {
 		var zones, subnets []*string
 		for i, id := range s.config.Subnets {
-			// No resource here depends on which zone it is.
+			// No resource depends on the zone of a subnet, so any zone will do.
 			zones = append(zones, awscdk.Fn_Select(jsii.Number(i), awscdk.Fn_GetAzs(nil)))
 			subnets = append(subnets, &id)
 		}
@@ -59,7 +59,8 @@ func (s *Service) newNetwork() *network {
 	return n
 }
 
-// addEndpoints adds the endpoints that are billed by the hour, each only if a function calls its service.
+// addEndpoints adds the endpoints that are billed by the hour, each only if a function calls its
+// service.
 func (s *Service) addEndpoints(n *network) {
 	add := func(id string, service awsec2.IInterfaceVpcEndpointService) {
 		group := awsec2.NewSecurityGroup(s.Stack, jsii.String(id+"Group"), &awsec2.SecurityGroupProps{
@@ -82,7 +83,7 @@ func (s *Service) addEndpoints(n *network) {
 	}
 }
 
-// place puts a function into the network. It does nothing without one.
+// place puts a function into the network, if there is one.
 func (n *network) place(props *awslambda.FunctionProps) {
 	if n != nil {
 		props.Vpc, props.VpcSubnets, props.SecurityGroups = n.vpc, n.subnets, &[]awsec2.ISecurityGroup{n.group}
@@ -94,6 +95,7 @@ var (
 	subnetForm = regexp.MustCompile(`^subnet-[0-9a-f]+$`)
 )
 
+// subnets reads a list of subnet ids.
 func (r *reader) subnets(name string) []string {
 	text := r.text(name, "subnet-…, with commas", "")
 	if text == "" {
@@ -108,7 +110,7 @@ func (r *reader) subnets(name string) []string {
 	return ids
 }
 
-// checkNetwork finds what functions in the network could not do.
+// checkNetwork records an error for services that functions could not call from the network.
 func (r *reader) checkNetwork(c Config) {
 	r.forbid((c.VPC != "" && c.VPC != newVPC) != (len(c.Subnets) > 0), "vpc, subnets: an existing network needs both, and a new one has its own subnets")
 	r.forbid(len(c.Subnets) > 6, "subnets: at most 6")

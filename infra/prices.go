@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// priceList holds list prices of AWS. COSTS.md is computed from it, too.
+// priceList contains list prices of AWS. COSTS.md is computed from it, too.
 //
 //go:embed prices.json
 var priceList []byte
@@ -17,7 +17,7 @@ func prices() map[string]float64 {
 		Dollars map[string]struct{ Price float64 }
 	}
 	if err := json.Unmarshal(priceList, &list); err != nil {
-		panic(fmt.Sprintf("prices.json: %v", err)) // it is a part of the program
+		panic(fmt.Sprintf("prices.json: %v", err)) // it is embedded at build time
 	}
 	found := map[string]float64{}
 	for name, entry := range list.Dollars {

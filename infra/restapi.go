@@ -17,9 +17,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// newRESTAPI makes the gateway as a REST API. It costs more than an HTTP API, but can have
-// a web ACL, and its own errors can have the form of ours. One OpenAPI document, made from
-// the operation table, defines its routes.
+// newRESTAPI creates the gateway as a REST API. It costs more than an HTTP API, but can have a web
+// ACL, and its own errors can have the form of the service's errors. An OpenAPI document, generated
+// from the operation table, defines its routes.
 func (s *Service) newRESTAPI() traffic {
 	stage := &awsapigateway.StageOptions{
 		StageName:            &s.config.Stage,
@@ -35,8 +35,8 @@ func (s *Service) newRESTAPI() traffic {
 		EndpointTypes: &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
 		DeployOptions: stage,
 	})
-	// The gateway writes its errors to a log of this name. It would otherwise create one
-	// that is kept for ever.
+	// The gateway writes its errors to a log of this name. Without this, it would create a log that
+	// never expires.
 	errors := s.storage.logs.newLog(s.Stack, "ErrorLog", awscdk.Fn_Join(jsii.String(""), &[]*string{
 		jsii.String("API-Gateway-Execution-Logs_"), api.RestApiId(), jsii.String("/" + s.config.Stage),
 	}))
@@ -61,6 +61,7 @@ func (s *Service) newRESTAPI() traffic {
 	}
 }
 
+// newRESTDomain gives the API its own domain, if one is configured, and returns the URL.
 func (s *Service) newRESTDomain(api awsapigateway.SpecRestApi) *string {
 	if s.config.Domain == "" {
 		return awscdk.Fn_Join(jsii.String(""), &[]*string{
@@ -78,8 +79,8 @@ func (s *Service) newRESTDomain(api awsapigateway.SpecRestApi) *string {
 	return jsii.String("https://" + s.config.Domain)
 }
 
-// openAPI returns the OpenAPI document of the gateway. Bodies are passed on unchanged,
-// whatever their type.
+// openAPI returns the OpenAPI document of the gateway. It passes bodies on unchanged, whatever
+// their type.
 func (s *Service) openAPI() map[string]any {
 	paths := map[string]any{}
 	add := func(path, method, name string) {
@@ -113,6 +114,7 @@ func (s *Service) openAPI() map[string]any {
 	}
 }
 
+// parameters describes the variables in a path.
 func parameters(path string) []any {
 	all := []any{}
 	for _, segment := range strings.Split(path, "/") {
@@ -126,7 +128,7 @@ func parameters(path string) []any {
 	return all
 }
 
-// integration describes how the gateway calls a function and takes its response.
+// integration describes how the gateway invokes a function.
 func (s *Service) integration(f awslambda.IFunction, name string) map[string]any {
 	uri := func(version, what string) *string {
 		return awscdk.Fn_Join(jsii.String(""), &[]*string{
@@ -140,15 +142,15 @@ func (s *Service) integration(f awslambda.IFunction, name string) map[string]any
 			"uri": uri("2021-11-15", "/response-streaming-invocations"),
 		}
 		if seconds := s.config.seconds(functions[name]); seconds > gatewaySeconds {
-			streamed["timeoutInMillis"] = 1000 * seconds // more than 29 seconds are for streams alone
+			streamed["timeoutInMillis"] = 1000 * seconds // only streams may take longer than 29 seconds
 		}
 		return streamed
 	}
 	return map[string]any{"type": "aws_proxy", "httpMethod": "POST", "uri": uri("2015-03-31", "/invocations")}
 }
 
-// gatewayResponses gives the gateway's own errors the form that clients parse: they read
-// the number in code.
+// gatewayResponses gives the gateway's own errors the form that clients parse: they read the number
+// in code.
 func gatewayResponses() map[string]any {
 	explained := func(status int, code protocol.Code, message, detail string) map[string]any {
 		body := fmt.Sprintf(`{"error":%[1]q,"code":%[2]d,"type":"/errors/gateway","title":%[1]q,"status":%[3]d,`+

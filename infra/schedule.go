@@ -13,15 +13,16 @@ const (
 	lookAtViews = `{"kind":"look_at_views"}`
 )
 
-// These messages make a worker send for the messages of jobs that the queue or a dead process has lost:
-// for those of young jobs, which is nearly all of them, and for those of all jobs.
+// These messages let a worker resend messages of jobs that the queue or a dead process has lost:
+// reviveJobs for young jobs, which covers nearly all of them, and reviveAllJobs for all jobs.
 const (
 	reviveJobs    = `{"kind":"revive"}`
 	reviveAllJobs = `{"kind":"revive_all"}`
 )
 
-// look has all tables checked once a day, including those that are not written to, and all views once
-// an hour, whose sources may be written to past the service. It has lost messages of jobs missed soon.
+// look creates the schedules. Once a day all tables are checked, including tables that are not
+// written, and once an hour all views, because other programs may write to their sources. Lost
+// messages are resent sooner.
 func (s *Service) look() {
 	role := awsiam.NewRole(s.Stack, jsii.String("ClockRole"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("scheduler.amazonaws.com"), nil),

@@ -13,23 +13,23 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Service is the stack that serves requests. It keeps no state, so it can be destroyed and
-// made again.
+// Service is the stack that serves requests. It has no state, so it can be destroyed and created
+// again.
 type Service struct {
 	awscdk.Stack
 	Functions map[string]awslambda.IFunction // by folder of functions/
 
-	workers []string // the logs in which workers tell of their jobs
+	workers []string // log groups of the workers
 	config  Config
 	storage *Storage
-	vend    *vendRole // nil when clients get no credentials
+	vend    *vendRole // nil if clients get no credentials
 
-	apiKeys, policies *document   // nil when not configured
-	network           *network    // of the functions; nil when they need none
-	public            awsec2.IVpc // of containers; nil before there is one
+	apiKeys, policies *document   // nil if not configured
+	network           *network    // of the functions; nil if they need none
+	public            awsec2.IVpc // of the containers; created on first use
 }
 
-// NewService makes the stack.
+// NewService creates the stack.
 func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 	s := &Service{
 		Stack:     newStack(app, c, "service", "Tiltyard: functions and gateway", false),
@@ -48,7 +48,7 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 		}
 	}
 	s.callWorker(storage.Jobs, c.Workers)
-	s.callWorker(storage.DeadLetters, fewestWorkers) // which ends the jobs of its messages
+	s.callWorker(storage.DeadLetters, fewestWorkers) // the worker ends the jobs of dead messages
 	s.look()
 	var requests traffic
 	if c.Gateway == "rest" {
@@ -70,10 +70,11 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 	return s
 }
 
-// fewestWorkers is the least concurrency that a queue can be configured with.
+// fewestWorkers is the minimum concurrency of an SQS event source.
 const fewestWorkers = 2
 
-// callWorker lets a queue call the worker, with at most that many calls at once.
+// callWorker connects a queue to the worker, with at most the given number of concurrent
+// invocations.
 func (s *Service) callWorker(queue awssqs.Queue, workers int) {
 	s.Functions["worker"].AddEventSource(awslambdaeventsources.NewSqsEventSource(queue, &awslambdaeventsources.SqsEventSourceProps{
 		BatchSize:               jsii.Number(1),

@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/protocol/auth"
 )
 
-// made lists the settings of the server that the stacks give to their functions themselves, with the
-// options or the resources that they come from.
+// made lists the server settings that the stacks set themselves, with the options or the resources
+// from which they come.
 var made = map[string]string{
 	"root":            "the bucket of the storage stack",
 	"allow-location":  "allow-locations, which also become rights",
@@ -37,7 +37,7 @@ var made = map[string]string{
 	"stream":          "stream, which also changes the gateway",
 }
 
-// meaningless lists the settings of the server that functions have no use for, with the reasons.
+// meaningless lists the server settings that are useless for functions, with the reasons.
 var meaningless = map[string]string{
 	"listen":         "functions listen on no port, and the container on the port of its load balancer",
 	"token":          "everybody who may read the template of a stack would learn the token; api-keys holds hashes",
@@ -48,8 +48,8 @@ var meaningless = map[string]string{
 	"log-format":     "the alarms and the dashboard look into lines of JSON",
 }
 
-// passed are the settings that the context gives to functions under the names that they have as flags
-// of the server. A new setting is one of them until it is listed above.
+// passed returns the settings that the context passes on to functions under the names of the
+// server's flags. A new setting is passed on unless it is listed above.
 func passed() []boot.Setting {
 	var settings []boot.Setting
 	for _, s := range boot.Settings {
@@ -60,8 +60,8 @@ func passed() []boot.Setting {
 	return settings
 }
 
-// gets reports whether a function gets a passed setting. The sizes of what is held of rows would not fit into the
-// memory of other functions. Functions without records could not write the events that they would announce.
+// gets reports whether a function gets a passed setting. Functions that handle no rows lack the memory for the sizes of
+// row caches. Functions without records could not write the events that they announce.
 func (n needs) gets(setting string) bool {
 	switch setting {
 	case "cache-bytes", "memory-bytes":
@@ -72,13 +72,13 @@ func (n needs) gets(setting string) bool {
 	return true
 }
 
-// kinds are what the placeholders of settings stand for.
+// kinds explains the placeholders of settings.
 var kinds = map[string]string{
 	"SWITCH": "on or off", "DURATION": "duration, such as 90s", "ROWS": "number", "BYTES": "bytes, such as 64MiB", "LEVEL": "level", "FORMAT": "word",
 	"URL": "URL", "SHARE": "number from 0 to 1",
 }
 
-// settings reads the passed settings, by the parsers of the server.
+// settings reads the passed settings with the parsers of the server.
 func (r *reader) settings() map[string]string {
 	values := map[string]string{}
 	for _, s := range passed() {
@@ -94,7 +94,7 @@ func (r *reader) settings() map[string]string {
 	}
 	parsed, err := boot.Read(func(s boot.Setting) (string, bool) {
 		if s.Name == "root" {
-			return "s3://bucket", true // it is required
+			return "s3://bucket", true // a required setting
 		}
 		text, ok := values[s.Name]
 		return text, ok
@@ -106,7 +106,7 @@ func (r *reader) settings() map[string]string {
 	return values
 }
 
-// passSettings adds the variables of the passed settings to those of a function.
+// passSettings adds the variables of the passed settings to a function's environment.
 func (s *Service) passSettings(n needs, env map[string]*string) {
 	for _, setting := range passed() {
 		if text, ok := s.config.Settings[setting.Name]; ok && n.gets(setting.Name) {
@@ -115,11 +115,11 @@ func (s *Service) passSettings(n needs, env map[string]*string) {
 	}
 }
 
-// A document is a text in S3 that functions read by themselves, and read again when it may have changed.
+// A document is a text in S3 that functions read, and read again when it may have changed.
 type document struct{ url, arn *string }
 
-// newDocument returns the document at a place: s3://bucket/key, or a file on this machine, which the
-// deployment puts into the bucket of the CDK. It returns nil for no place.
+// newDocument returns the document at a place: s3://bucket/key, or a local file, which the
+// deployment uploads to the bucket of the CDK. It returns nil for no place.
 func (s *Service) newDocument(id, place string) *document {
 	if place == "" {
 		return nil
@@ -134,7 +134,7 @@ func (s *Service) newDocument(id, place string) *document {
 	}
 }
 
-// apiKeys reads where the file of API keys is. A file on this machine is checked.
+// apiKeys reads the place of the file of API keys. It checks a local file.
 func (r *reader) apiKeys(name string) string {
 	return r.document(name, func(text []byte) error {
 		_, err := auth.ParseAPIKeys(strings.NewReader(string(text)))
@@ -142,11 +142,12 @@ func (r *reader) apiKeys(name string) string {
 	})
 }
 
-// policies reads where the policies are. A file on this machine is checked.
+// policies reads the place of the policies. It checks a local file.
 func (r *reader) policies(name string) string {
 	return r.document(name, auth.CheckPolicies)
 }
 
+// document reads a place, and checks a local file with check.
 func (r *reader) document(name string, check func(text []byte) error) string {
 	place := r.text(name, "file, s3://bucket/key", "")
 	if place == "" {
@@ -168,8 +169,8 @@ func (r *reader) document(name string, check func(text []byte) error) string {
 	return place
 }
 
-// checkNames finds names that no option has, such as misspelled ones. Names with @ or a colon belong to
-// the CDK.
+// checkNames records an error for names that are no options, such as misspelled ones. Names with @
+// or a colon belong to the CDK.
 func (r *reader) checkNames(context map[string]any) {
 	known := map[string]bool{}
 	for _, o := range r.options {
@@ -182,7 +183,7 @@ func (r *reader) checkNames(context map[string]any) {
 	}
 }
 
-// An option is a value of the context.
+// An option is a documented value of the context.
 type option struct{ name, kind, fallback string }
 
 func (o option) String() string {

@@ -13,27 +13,27 @@ import (
 	"tiltyard/shared/catalog/result"
 )
 
-// Storage is the stack that keeps state. When it is destroyed its contents stay, unless
-// configured otherwise.
+// Storage is the stack with the state. When it is destroyed, its contents remain, unless configured
+// otherwise.
 type Storage struct {
 	awscdk.Stack
-	Bucket      awss3.Bucket      // of the catalog and its tables
-	Records     awsdynamodb.Table // of transactions and of answers
-	Jobs        awssqs.Queue      // of work that outlasts a request
-	HeavyJobs   awssqs.Queue      // of work that no function has the time or the memory for; nil when functions do all
-	DeadLetters awssqs.Queue      // of messages that no worker could make anything of; it ends their jobs
-	Key         awskms.Key        // nil when the services' own keys encrypt
-	SecretsKey  awskms.Key        // seals the values of secrets; nil when there are none
+	Bucket      awss3.Bucket      // catalog and tables
+	Records     awsdynamodb.Table // transactions, jobs and answers
+	Jobs        awssqs.Queue      // messages of jobs
+	HeavyJobs   awssqs.Queue      // messages of heavy jobs; nil if functions run all jobs
+	DeadLetters awssqs.Queue      // messages that no worker could process; the worker ends their jobs
+	Key         awskms.Key        // nil if the services encrypt with their own keys
+	SecretsKey  awskms.Key        // encrypts secrets; nil if they are disabled
 
-	Logs map[string]awslogs.LogGroup // by function, and of the gateway and the containers
+	Logs map[string]awslogs.LogGroup // by function, and for the gateway and the containers
 	logs logRoom
 }
 
-// jobMinutes is how long a worker may take for one message: the longest timeout of a
-// function. Longer jobs continue with another message.
+// jobMinutes bounds the time of a worker for one message: the longest timeout of a Lambda function.
+// Longer jobs continue with another message.
 const jobMinutes = 15
 
-// NewStorage makes the stack.
+// NewStorage creates the stack.
 func NewStorage(app constructs.Construct, c Config) *Storage {
 	stack := newStack(app, c, "storage", "Tiltyard: catalog, tables and transactions", !c.Throw)
 	s := &Storage{Stack: stack, Logs: map[string]awslogs.LogGroup{}}
@@ -54,9 +54,8 @@ func NewStorage(app constructs.Construct, c Config) *Storage {
 	s.newLogs(c)
 	s.keepAudit(c.AuditDays)
 	s.backUp(c.BackupDays)
-	// SQS requires a queue that calls a function to hide messages for as long as the
-	// function may run. The worker shortens that to two minutes and extends it while it
-	// works.
+	// SQS requires that a queue of a Lambda function hides messages for at least the function's
+	// timeout. The worker shortens that to two minutes and extends it while it works.
 	visibility := awscdk.Duration_Minutes(jsii.Number(jobMinutes + 1))
 	s.DeadLetters = s.newQueue("DeadLetters", &awssqs.QueueProps{
 		VisibilityTimeout: visibility,
@@ -65,8 +64,7 @@ func NewStorage(app constructs.Construct, c Config) *Storage {
 	s.Jobs = s.newQueue("Jobs", &awssqs.QueueProps{
 		VisibilityTimeout: visibility,
 		RetentionPeriod:   awscdk.Duration_Days(jsii.Number(14)),
-		// If a job ends the worker's process repeatedly, the worker gives it up earlier
-		// than this.
+		// If a job ends the worker's process repeatedly, the worker sets it aside earlier than this.
 		DeadLetterQueue: &awssqs.DeadLetterQueue{Queue: s.DeadLetters, MaxReceiveCount: jsii.Number(10)},
 	})
 	if c.JobImage != "" {
@@ -80,8 +78,8 @@ func NewStorage(app constructs.Construct, c Config) *Storage {
 	return s
 }
 
-// newBucket keeps overwritten and deleted objects for a month. Objects of a table are never
-// overwritten, so this costs storage for dropped and cleaned up data only.
+// newBucket creates the bucket. It retains overwritten and deleted objects for a month. Objects of
+// a table are never overwritten, so only dropped and cleaned up data takes further space.
 func (s *Storage) newBucket(c Config) awss3.Bucket {
 	encryption, key := bucketEncryption(s.Key)
 	return awss3.NewBucket(s.Stack, jsii.String("Catalog"), &awss3.BucketProps{
@@ -98,7 +96,7 @@ func (s *Storage) newBucket(c Config) awss3.Bucket {
 			NoncurrentVersionExpiration:         awscdk.Duration_Days(jsii.Number(30)),
 			ExpiredObjectDeleteMarker:           jsii.Bool(true),
 		}, {
-			// Answers that waited for their callers cannot be had back.
+			// Answers for callers need not be recoverable.
 			Prefix:                              jsii.String(result.Folder),
 			Expiration:                          awscdk.Duration_Days(jsii.Number(result.Lifetime.Hours() / 24)),
 			NoncurrentVersionExpiration:         awscdk.Duration_Days(jsii.Number(1)),
@@ -108,7 +106,7 @@ func (s *Storage) newBucket(c Config) awss3.Bucket {
 	})
 }
 
-// removal is what becomes of the things that are kept when their stack is destroyed.
+// removal returns what happens to the state when its stack is destroyed.
 func (c Config) removal() awscdk.RemovalPolicy {
 	if c.Throw {
 		return awscdk.RemovalPolicy_DESTROY
@@ -116,7 +114,7 @@ func (c Config) removal() awscdk.RemovalPolicy {
 	return awscdk.RemovalPolicy_RETAIN
 }
 
-// bucketEncryption is that of buckets, by the key when there is one.
+// bucketEncryption returns the encryption of buckets, with the key if there is one.
 func bucketEncryption(key awskms.Key) (awss3.BucketEncryption, awskms.IKey) {
 	if key == nil {
 		return awss3.BucketEncryption_S3_MANAGED, nil
@@ -124,6 +122,7 @@ func bucketEncryption(key awskms.Key) (awss3.BucketEncryption, awskms.IKey) {
 	return awss3.BucketEncryption_KMS, key
 }
 
+// keyed enables bucket keys, which reduce calls of KMS, if there is a key.
 func keyed(key awskms.Key) *bool {
 	if key == nil {
 		return nil
@@ -131,9 +130,8 @@ func keyed(key awskms.Key) *bool {
 	return jsii.Bool(true)
 }
 
-// newRecords makes the table that shared/storage/record/dynamorecord requires. It uses the older
-// resource type, because emulators do not support the newer one, which is for several
-// regions.
+// newRecords creates the table that shared/storage/record/dynamorecord requires. It uses the older
+// resource type, because emulators do not support the newer one, which is for several regions.
 func (s *Storage) newRecords(c Config) awsdynamodb.Table {
 	encryption := awsdynamodb.TableEncryption_AWS_MANAGED
 	if s.Key != nil {
@@ -154,6 +152,7 @@ func (s *Storage) newRecords(c Config) awsdynamodb.Table {
 	})
 }
 
+// newQueue creates an encrypted queue.
 func (s *Storage) newQueue(id string, props *awssqs.QueueProps) awssqs.Queue {
 	props.EnforceSSL = jsii.Bool(true)
 	props.Encryption = awssqs.QueueEncryption_SQS_MANAGED
@@ -163,6 +162,7 @@ func (s *Storage) newQueue(id string, props *awssqs.QueueProps) awssqs.Queue {
 	return awssqs.NewQueue(s.Stack, &id, props)
 }
 
+// newStack creates a tagged stack.
 func newStack(app constructs.Construct, c Config, name, description string, protected bool) awscdk.Stack {
 	stack := awscdk.NewStack(app, jsii.String("tiltyard-"+c.Stage+"-"+name), &awscdk.StackProps{
 		Description: &description, TerminationProtection: &protected,
@@ -172,6 +172,7 @@ func newStack(app constructs.Construct, c Config, name, description string, prot
 	return stack
 }
 
+// output adds an output to a stack.
 func output(stack awscdk.Stack, name, description string, value *string) {
 	awscdk.NewCfnOutput(stack, &name, &awscdk.CfnOutputProps{Value: value, Description: &description})
 }

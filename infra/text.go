@@ -8,22 +8,22 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// title is the name of a function as the id of a construct.
+// title capitalizes the name of a function for construct ids.
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// join returns a text in front of one that is known only after deployment.
+// join prefixes a value that is known only after deployment.
 func join(prefix string, value *string) *string {
 	return awscdk.Fn_Join(jsii.String(""), &[]*string{&prefix, value})
 }
 
-// joined returns one text of several that are known only after deployment.
+// joined concatenates values that are known only after deployment.
 func joined(values ...*string) *string { return awscdk.Fn_Join(jsii.String(""), &values) }
 
 func s3URL(bucket *string) *string { return join("s3://", bucket) }
 
 func commaSeparated(values []string) string { return strings.Join(values, ",") }
 
-// splitLocation divides a location; the prefix ends with a slash or is empty.
+// splitLocation splits an S3 location. The prefix is empty or ends with a slash.
 func splitLocation(location string) (bucket, prefix string) {
 	bucket, prefix, _ = strings.Cut(strings.TrimPrefix(location, "s3://"), "/")
 	if prefix != "" {
@@ -32,7 +32,7 @@ func splitLocation(location string) (bucket, prefix string) {
 	return bucket, prefix
 }
 
-// retentions are the numbers of days for which CloudWatch can keep a log.
+// retentions maps the retention times that CloudWatch supports, in days.
 var retentions = map[int]awslogs.RetentionDays{
 	1: awslogs.RetentionDays_ONE_DAY, 3: awslogs.RetentionDays_THREE_DAYS,
 	5: awslogs.RetentionDays_FIVE_DAYS, 7: awslogs.RetentionDays_ONE_WEEK,

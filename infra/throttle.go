@@ -14,8 +14,8 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// rate returns how many requests a second the gateway lets through to a route. Twice as many may come
-// in a burst.
+// rate returns the requests per second that the gateway admits to a route. A burst may have twice
+// as many.
 func (c Config) rate(r operations.GatewayRoute) int {
 	switch {
 	case functions[r.Function].rows:
@@ -28,8 +28,9 @@ func (c Config) rate(r operations.GatewayRoute) int {
 
 const burst = 2
 
-// throttleHTTP limits the requests to an HTTP API: all routes as those that read names, and the others
-// as their class. The settings of a route can be made only after the route.
+// throttleHTTP limits the requests to an HTTP API. The default is the limit of routes that read
+// names; other routes get the limit of their class. The settings of a route require that the route
+// exists.
 func (s *Service) throttleHTTP(props *awsapigatewayv2.CfnStageProps) {
 	limit := func(rate int) map[string]any {
 		return map[string]any{"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst * rate}
@@ -58,13 +59,14 @@ func (s *Service) throttleREST(options *awsapigateway.StageOptions) {
 		}
 		methods[r.Path+"/"+r.Method] = &awsapigateway.MethodDeploymentOptions{
 			ThrottlingRateLimit: jsii.Number(rate), ThrottlingBurstLimit: jsii.Number(burst * rate),
-			LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, // settings of a method replace those of the stage
+			LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, // the settings of a method replace those of the stage
 		}
 	}
 	options.MethodOptions = &methods
 }
 
-// cors lets pages of the named origins call an HTTP API. It returns nil, which lets none, without any.
+// cors permits web pages of the configured origins to call an HTTP API. It returns nil if there are
+// none.
 func (c Config) cors() any {
 	if len(c.CORSOrigins) == 0 {
 		return nil
@@ -96,8 +98,8 @@ func (r *reader) origins(name string) []string {
 	return origins
 }
 
-// warnOfSilentAlarms says when it is deployed, and each time that outputs are printed, that no alarm
-// reaches anybody.
+// warnOfSilentAlarms adds a warning to the deployment and to the outputs of the stack if no alarm
+// topic is configured.
 func (s *Service) warnOfSilentAlarms() {
 	if s.config.AlarmTopic != "" || s.config.Throw {
 		return

@@ -5,15 +5,15 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// A vendRole is the role whose credentials clients get. The functions that vend them
-// restrict them to one table each.
+// A vendRole is the role whose credentials clients get. The functions that vend them restrict them
+// to one table each.
 type vendRole struct {
 	arn   *string
 	trust awsiam.PolicyDocument
 }
 
-// newVendRole makes the role. It allows operations on the data of tables; allowVending adds
-// who may assume it.
+// newVendRole creates the role. It permits operations on the data of tables; allowVending adds the
+// roles that may assume it.
 func (s *Service) newVendRole() *vendRole {
 	trust, rights := awsiam.NewPolicyDocument(nil), awsiam.NewPolicyDocument(nil)
 	add := func(effect awsiam.Effect, resources []*string, actions ...string) {
@@ -26,8 +26,8 @@ func (s *Service) newVendRole() *vendRole {
 	if s.storage.Key != nil {
 		allow([]*string{s.storage.Key.KeyArn()}, "kms:Decrypt", "kms:GenerateDataKey")
 	}
-	// Beside the folders of tables, whose names begin in another way, the bucket holds the records of the
-	// catalog, modules of functions, and answers to queries.
+	// The bucket also contains the records of the catalog, function modules, and query results. Their
+	// names begin with an underscore, unlike the folders of tables.
 	add(awsiam.Effect_DENY, []*string{s.storage.Bucket.ArnForObjects(jsii.String("_*"))}, "s3:*")
 	// The construct for roles requires a principal, and there is none yet.
 	role := awsiam.NewCfnRole(s.Stack, jsii.String("VendRole"), &awsiam.CfnRoleProps{
@@ -40,8 +40,7 @@ func (s *Service) newVendRole() *vendRole {
 	return &vendRole{arn: role.AttrArn(), trust: trust}
 }
 
-// allowVending lets one of our roles, and no other, assume the role of the credentials, with tags if they are
-// configured.
+// allowVending permits one of the service's roles to assume the vending role, with session tags if they are configured.
 func (s *Service) allowVending(role awsiam.Role) {
 	actions := jsii.Strings("sts:AssumeRole")
 	if s.config.VendTags {

@@ -29,9 +29,9 @@ func httpTraffic(api awsapigatewayv2.CfnApi) traffic {
 	}
 }
 
-// watch makes the alarms and the dashboard. An alarm needs the attention of an operator: a
-// function failed (an error response to a client is not a failure), the service responds
-// with its own errors or late, or jobs wait too long, are cut off, or were set aside.
+// watch creates the alarms and the dashboard. An alarm needs the attention of an operator: a
+// function failed (an error response to a client is not a failure), the service responds with
+// server errors or late, or jobs wait too long, are cut off, or were set aside.
 func (s *Service) watch(t traffic) {
 	s.alarm("ServerErrors", "more than one in a hundred requests met an error of the service", t.errorRate, 0.01)
 	s.alarm("Latency", "one in twenty requests took longer than alarm-latency", t.latency, float64(s.config.AlarmLatency))
@@ -56,11 +56,11 @@ func (s *Service) watch(t traffic) {
 	s.newDashboard(t, setAside)
 }
 
-// setAsideMessage is the log message of workers for a job that they have set aside
+// setAsideMessage is the log message of workers for a job that was set aside
 // (shared/jobs/worker.go).
 const setAsideMessage = "a job is set aside"
 
-// jobsSetAside returns the number of jobs that workers have set aside, from their logs. The
+// jobsSetAside returns the number of jobs that were set aside, from the logs of the workers. The
 // queue cannot count them, because it has deleted their messages.
 func (s *Service) jobsSetAside() awscloudwatch.IMetric {
 	var metric awscloudwatch.IMetric
@@ -75,7 +75,7 @@ func (s *Service) jobsSetAside() awscloudwatch.IMetric {
 	return metric
 }
 
-// alarm makes an alarm that fires if a metric stays above a number for five minutes.
+// alarm creates an alarm that fires if a metric stays above a number for five minutes.
 func (s *Service) alarm(id, description string, metric awscloudwatch.IMetric, above float64) {
 	alarm := awscloudwatch.NewAlarm(s.Stack, jsii.String(id+"Alarm"), &awscloudwatch.AlarmProps{
 		AlarmDescription: &description, Metric: metric, Threshold: &above,

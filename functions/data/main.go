@@ -1,6 +1,5 @@
-// Command data is the Lambda function behind the operations that write rows. It reads the
-// records of the catalog, writes those of tables that it creates, and reads and writes
-// tables.
+// Command data is the Lambda function behind the operations that write rows. It reads and writes
+// tables, reads the records of the catalog, and writes the records of tables that it creates.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command default is the Lambda function for requests without a route: the pages for people, unknown
-// paths, wrong methods, and operations that no function serves. It responds with the page or with an
+// Command default is the Lambda function for requests without a route: web pages, unknown paths,
+// wrong methods, and operations that no function serves. It responds with the page or with an
 // error, and uses no store.
 package main
 

@@ -1,5 +1,5 @@
-// Command index is the Lambda function behind the operations on indices of tables. It reads the records of the
-// catalog, and reads and writes versions of tables.
+// Command index is the Lambda function behind the operations on indices. It reads the records of the catalog, and reads
+// and writes versions of tables.
 package main
 
 import (

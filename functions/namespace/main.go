@@ -1,5 +1,5 @@
 // Command namespace is the Lambda function behind /v1/namespace and /v1/access. It reads and writes
-// the records of the catalog, announces changes of them, and begins jobs.
+// the records of the catalog, announces changes, and begins jobs.
 package main
 
 import (

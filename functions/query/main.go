@@ -1,5 +1,5 @@
-// Command query is the Lambda function behind the operations that read rows. It writes nothing but
-// answers that their callers take from storage, and uses no records.
+// Command query is the Lambda function behind the operations that read rows. It uses no records,
+// and writes only results that clients fetch from storage.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command ref is the Lambda function behind the operations on tags and branches. It reads the records of the
-// catalog, reads and writes the tags, branches and versions of tables, and has commits announced.
+// Command ref is the Lambda function behind the operations on tags and branches. It reads the records of the catalog,
+// reads and writes the tags, branches and versions of tables, and schedules announcements.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command stream is the Lambda function with a URL of its own, which sends responses as
-// they are made; HTTP APIs cannot do that. Clients use it like the gateway, so it serves
-// all operations over all stores, as the local server does.
+// Command stream is the Lambda function behind a function URL. It streams responses, which HTTP
+// APIs cannot do. Clients use it like the gateway, so it serves all operations over all stores, as
+// the local server does.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command transaction is the Lambda function behind /v1/transaction, /v1/jobs and /v1/event, and begins the
-// maintenance of tables. It reads and writes the records of transactions, reads those of the catalog and the
-// manifests of tables, which record commits, and begins jobs.
+// Command transaction is the Lambda function behind /v1/transaction, /v1/jobs and /v1/event, and begins the maintenance of
+// tables. It reads and writes the records of transactions, reads the catalog and the manifests of tables, which record
+// commits, and begins jobs.
 package main
 
 import (

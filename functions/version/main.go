@@ -1,5 +1,5 @@
-// Command version is the Lambda function behind the operations on versions of tables. It
-// reads the manifests of tables and writes them, and the records of the catalog.
+// Command version is the Lambda function behind the operations on versions of tables. It reads and
+// writes the manifests of tables and the records of the catalog.
 package main
 
 import (

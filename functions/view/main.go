@@ -1,6 +1,6 @@
-// Command view is the Lambda function behind the operations on views, functions, secrets and errors of rows. It
-// reads and writes the records of the catalog, keeps the code of functions, makes the tables of views, and begins
-// the jobs that fill views and prove functions.
+// Command view is the Lambda function behind the operations on views, functions, secrets and row errors. It reads and
+// writes the records of the catalog, stores the code of functions, creates the tables of views, and begins the jobs that
+// fill views and prove functions.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command worker is the Lambda function that the queue of jobs calls. It does work that
-// takes longer than a request may. Its role allows everything that jobs do to the catalog
-// and to tables. It alone runs functions of users, on executors, and opens secrets for them.
+// Command worker is the Lambda function that the queue of jobs invokes, for work that takes longer
+// than a request may. Its role permits everything that jobs do to the catalog and to tables. It is
+// the only function that runs user functions, on executors, and opens secrets for them.
 package main
 
 import (

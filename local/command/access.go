@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/protocol/accessapi"
 )
 
-// newAccessCommand explains what the caller, or somebody else, may do with an object.
+// newAccessCommand explains the permissions of the caller, or of another subject, on an object.
 func newAccessCommand(s *session) *cobra.Command {
 	var namespace, allowed bool
 	var subject accessapi.Subject
@@ -49,7 +49,7 @@ func newAccessCommand(s *session) *cobra.Command {
 	return cmd
 }
 
-// decidedBy names what has decided about an operation.
+// decidedBy names the policies or scopes that decided about an operation.
 func decidedBy(found *accessapi.ExplainResponse, one accessapi.Decision) string {
 	if !found.ByPolicies {
 		return "the scopes of the token"

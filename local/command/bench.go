@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/protocol/queryapi"
 )
 
-// A benchResult is what the answers to one query have taken. Times are milliseconds.
+// A benchResult summarizes the answers to one query. Times are in milliseconds.
 type benchResult struct {
 	Requests  int     `json:"requests"`
 	Clients   int     `json:"clients"`
@@ -27,6 +27,7 @@ type benchResult struct {
 	Slowest   float64 `json:"slowest_ms"`
 }
 
+// newBenchCommand measures the latency of a query.
 func newBenchCommand(s *session) *cobra.Command {
 	q := new(question)
 	var requests, clients int
@@ -38,7 +39,7 @@ func newBenchCommand(s *session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if _, err := timed(r, req); err != nil { // a first one opens connections and fills caches
+		if _, err := timed(r, req); err != nil { // open connections and fill caches first
 			return err
 		}
 		done, err := bench(r, req, requests, clients)
@@ -58,7 +59,7 @@ One request before them is not counted. The first error ends the command.`
 	return cmd
 }
 
-// bench sends a query so many times, by so many clients.
+// bench sends a query the given number of times, with concurrent clients.
 func bench(r *run, req *queryapi.Request, requests, clients int) (*benchResult, error) {
 	done := &benchResult{Requests: requests, Clients: clients}
 	took := make([]time.Duration, requests)
@@ -73,6 +74,7 @@ func bench(r *run, req *queryapi.Request, requests, clients int) (*benchResult, 
 				start := time.Now()
 				rows, err := timed(r, req)
 				if err != nil {
+					// Let the other clients stop, too.
 					next.Store(int64(requests))
 					return err
 				}

@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// newCallCommand calls any operation from a JSON object to another, also one that has no command of its own.
+// newCallCommand calls any operation with a JSON request, including operations that have no command.
 func newCallCommand(s *session) *cobra.Command {
 	var body string
 	cmd := s.command("call OPERATION [NAME]", "Send the request of any operation, and print the answer as JSON", between(1, 2), func(r *run) error {

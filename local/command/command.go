@@ -1,10 +1,10 @@
-// Package command is the part of the program tiltyard that talks to a server: one command for each
-// noun of the protocol, in a file of its name, over package client and nothing below it. So the
-// commands work with any server of the protocol.
+// Package command implements the commands of the program tiltyard that call a server: one command
+// for each noun of the protocol, in a file of its name, over package client and nothing below it.
+// So the commands work with any server of the protocol.
 //
-// A command asks its [session] for a client, and writes what it learns in one of the forms of
-// output.go. Rows go through without being held: read.go turns files into the
-// rows of an upload, and rows.go writes the rows of an answer.
+// A command gets a client from its [session], and writes results in one of the forms of output.go.
+// Rows are streamed: read.go turns files into the rows of an upload, and rows.go writes the rows of
+// an answer.
 package command
 
 import (
@@ -21,8 +21,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Add adds the commands to the root of the program, those for the versions of tables to its command
-// version, what looks at a service to its command doctor, and lets it refuse commands that it does not have.
+// Add adds the commands to the root of the program. It also adds the commands for table versions to the command version,
+// and the checks of a service to the command doctor, and lets the root refuse unknown commands.
 func Add(root *cobra.Command) {
 	s := new(session)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
@@ -53,7 +53,7 @@ func Add(root *cobra.Command) {
 	}
 }
 
-// addFlags adds the flags that the commands share.
+// addFlags adds the flags that all commands have in common.
 func (s *session) addFlags(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&s.url, "url", "", "the server [TILTYARD_URL]; its token is in TILTYARD_TOKEN")
@@ -63,14 +63,14 @@ func (s *session) addFlags(cmd *cobra.Command) {
 	flags.DurationVar(&s.timeout, "timeout", 0, "how long the command may take; 0 is without a bound")
 }
 
-// A session is what the commands share: the flags of the root.
+// A session contains the values of the common flags.
 type session struct {
 	url, context, delimiter string
 	form                    form
 	timeout                 time.Duration
 }
 
-// client returns a client of the server that the flags, the environment or the stored contexts name.
+// client returns a client of the server from the flags, the environment or the stored contexts.
 func (s *session) client() (*client.Client, error) {
 	target, err := s.target()
 	if err != nil {
@@ -83,11 +83,11 @@ func (s *session) client() (*client.Client, error) {
 	return c, nil
 }
 
-// defaultURL is the server of tiltyard serve on this machine.
+// defaultURL is the URL of a local tiltyard serve.
 const defaultURL = "http://127.0.0.1:10024"
 
-// target returns the server to talk to. A URL and its token come from the same place, so that no
-// token goes to another server than its own.
+// target returns the server to call. A URL and its token come from the same source, so that no
+// token goes to another server.
 func (s *session) target() (target, error) {
 	url := s.url
 	if url == "" && s.context == "" {
@@ -117,7 +117,7 @@ func (s *session) target() (target, error) {
 	return found, nil
 }
 
-// id returns the id that a text names. The delimiter alone, or no text, is the root namespace.
+// id parses the name of an object. The delimiter alone, or no text, is the root namespace.
 func (s *session) id(text string) (protocol.Common, error) {
 	if s.delimiter == "" {
 		return protocol.Common{}, usagef("--delimiter is empty")
@@ -132,7 +132,7 @@ func (s *session) id(text string) (protocol.Common, error) {
 	return protocol.Common{ID: id}, nil
 }
 
-// object is id for something that is not the root namespace.
+// object parses the name of an object other than the root namespace.
 func (s *session) object(text string) (protocol.Common, error) {
 	common, err := s.id(text)
 	if err == nil && len(common.ID) == 0 {
@@ -141,18 +141,18 @@ func (s *session) object(text string) (protocol.Common, error) {
 	return common, err
 }
 
-// A UsageError is a mistake in the command line.
+// A UsageError is an error in the command line.
 type UsageError struct{ Err error }
 
-// Error returns the text of the mistake.
+// Error returns the text of the error.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the mistake.
+// Unwrap returns the error.
 func (e *UsageError) Unwrap() error { return e.Err }
 
 func usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
 
-// exactly, between, atMost and atLeast bound the arguments of a command.
+// exactly requires the given number of arguments.
 func exactly(n int) cobra.PositionalArgs { return bound(cobra.ExactArgs(n)) }
 
 func between(low, high int) cobra.PositionalArgs { return bound(cobra.RangeArgs(low, high)) }
@@ -170,7 +170,7 @@ func bound(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// newGroup returns a command that only holds others.
+// newGroup returns a command that only contains other commands.
 func newGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
 	group := &cobra.Command{Use: use, Short: short}
 	makeGroup(group)
@@ -178,8 +178,8 @@ func newGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return group
 }
 
-// makeGroup lets a command show its help when it is called alone, and refuse other commands than it
-// has. It parses its flags itself, because cobra answers --help without a look at the arguments.
+// makeGroup lets a command show its help when it is called alone, and refuse unknown subcommands.
+// It parses flags itself, because cobra answers --help without checking the arguments.
 func makeGroup(cmd *cobra.Command) {
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.Args = cobra.ArbitraryArgs
@@ -196,7 +196,7 @@ func makeGroup(cmd *cobra.Command) {
 	}
 }
 
-// noCommand is the error for a command that a group does not have.
+// noCommand returns the error for an unknown subcommand, with suggestions.
 func noCommand(group *cobra.Command, name string) error {
 	text := fmt.Sprintf("%s has no command %q", group.CommandPath(), name)
 	if near := group.SuggestionsFor(name); len(near) > 0 {
@@ -205,8 +205,7 @@ func noCommand(group *cobra.Command, name string) error {
 	return &UsageError{errors.New(text)}
 }
 
-// newHelpCommand returns the command help. Cobra's own shows the help of a group for commands that the group
-// does not have.
+// newHelpCommand returns the command help. Cobra's own shows the help of a group for an unknown subcommand.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND...]", Short: "Help about a command",
@@ -224,7 +223,7 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// A run is one execution of a command that talks to a server.
+// A run is one execution of a command that calls a server.
 type run struct {
 	ctx    context.Context
 	cmd    *cobra.Command
@@ -232,7 +231,7 @@ type run struct {
 	args   []string
 }
 
-// command returns a command that talks to a server.
+// command returns a command that calls a server.
 func (s *session) command(use, short string, args cobra.PositionalArgs, do func(*run) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: args,
@@ -246,7 +245,7 @@ func (s *session) command(use, short string, args cobra.PositionalArgs, do func(
 	}
 }
 
-// on returns a command about an object, which its first argument names.
+// on returns a command for an object, which its first argument names.
 func (s *session) on(use, short string, args cobra.PositionalArgs, do func(*run, protocol.Common) error) *cobra.Command {
 	return s.command(use, short, args, func(r *run) error {
 		id, err := s.object(r.args[0])
@@ -257,7 +256,7 @@ func (s *session) on(use, short string, args cobra.PositionalArgs, do func(*run,
 	})
 }
 
-// in returns a command about a namespace, which is the root without an argument.
+// in returns a command for a namespace. Without an argument it is the root.
 func (s *session) in(use, short string, do func(*run, protocol.Common) error) *cobra.Command {
 	return s.command(use+" [NAMESPACE]", short, atMost(1), func(r *run) error {
 		id, err := s.id(strings.Join(r.args, ""))
@@ -268,7 +267,7 @@ func (s *session) in(use, short string, do func(*run, protocol.Common) error) *c
 	})
 }
 
-// say writes a line for people, which is not part of the output.
+// say writes a line to standard error, which is not part of the output.
 func say(cmd *cobra.Command, format string, args ...any) {
 	fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
 }

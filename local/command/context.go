@@ -23,21 +23,21 @@ import (
 	"tiltyard/shared/protocol/namespaceapi"
 )
 
-// A target is a server and the token for it.
+// A target is a server and its token.
 type target struct {
 	URL   string `json:"url"`
 	Token string `json:"token,omitempty"`
 
-	isDefault bool // nobody has named the server
+	isDefault bool // no server was configured
 }
 
-// contexts are the stored servers by name. They are a file that only its owner can read.
+// contexts contains the stored servers by name. Their file must be readable by its owner only.
 type contexts struct {
 	Current string            `json:"current"`
 	Servers map[string]target `json:"servers"`
 }
 
-// contextsPath returns where the contexts are stored.
+// contextsPath returns the path of the file of contexts.
 func contextsPath() (string, error) {
 	folder, err := os.UserConfigDir()
 	if err != nil {
@@ -46,8 +46,8 @@ func contextsPath() (string, error) {
 	return filepath.Join(folder, "tiltyard", "contexts.json"), nil
 }
 
-// readContexts returns the stored contexts, which may be none. A file that others can read is an
-// error, since tokens are in it.
+// readContexts returns the stored contexts. A missing file means none. A file that others can read
+// is an error, because it contains tokens.
 func readContexts() (contexts, error) {
 	var stored contexts
 	path, err := contextsPath()
@@ -92,7 +92,7 @@ func writeContexts(stored contexts) error {
 	})
 }
 
-// replaceFile writes a file that only its owner can read. It appears as a whole or not at all.
+// replaceFile replaces a file atomically by one that only its owner can read.
 func replaceFile(path string, write func(io.Writer) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // with mode 0600
 	if err != nil {
@@ -113,6 +113,7 @@ func replaceFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(file.Name(), path)
 }
 
+// newLoginCommand stores a server and its token.
 func newLoginCommand(s *session) *cobra.Command {
 	var fromStdin bool
 	cmd := &cobra.Command{
@@ -141,6 +142,7 @@ you can read. No command prints it.`,
 				return &UsageError{err}
 			}
 			err = s.bounded(cmd, func(ctx context.Context) error {
+				// Any answer but a refusal of the token shows that the token is valid.
 				_, err := c.ListNamespaces(ctx, &namespaceapi.ListRequest{Page: protocol.Page{Limit: new(int64(1))}})
 				return err
 			})
@@ -162,7 +164,7 @@ you can read. No command prints it.`,
 	return cmd
 }
 
-// readToken asks for a token, without showing it, or reads it.
+// readToken prompts for a token without echo, or reads it from standard input.
 func readToken(cmd *cobra.Command, fromStdin bool) (string, error) {
 	if file, ok := cmd.InOrStdin().(*os.File); ok && !fromStdin {
 		if !terminal(file) {

@@ -14,21 +14,23 @@ import (
 	"tiltyard/shared/client"
 )
 
-// countEvery is how often the number of rows is told on a terminal.
+// countEvery is the interval at which a terminal shows the number of rows.
 const countEvery = 500 * time.Millisecond
 
-// A count tells how many rows have been read or written: on a terminal while that goes on, and in the end.
+// A count counts rows that are read or written. It shows them on a terminal during the work, and at
+// the end.
 type count struct {
 	*bar
 	rows        int64
 	began, told time.Time
-	share       func(rows int64) (done, of int64) // how far it is after some rows; nil, or of 0: not known
+	share       func(rows int64) (done, of int64) // returns the progress after some rows; nil, or of = 0: unknown
 }
 
 func startCount(cmd *cobra.Command) *count {
 	return &count{bar: newBar(cmd), began: time.Now(), told: time.Now()}
 }
 
+// add counts rows, and shows the progress at intervals.
 func (c *count) add(rows int64) {
 	c.rows += rows
 	if now := time.Now(); now.Sub(c.told) >= countEvery {
@@ -41,7 +43,7 @@ func (c *count) add(rows int64) {
 	}
 }
 
-// counted returns a source that tells how many of its rows have been read.
+// counted returns a source that counts its rows as they are read.
 func (c *count) counted(rows client.Source) client.Source {
 	batches := rows.Batches
 	rows.Batches = func(yield func(arrow.RecordBatch, error) bool) {
@@ -58,7 +60,7 @@ func (c *count) counted(rows client.Source) client.Source {
 	return rows
 }
 
-// cellsOf is a bar of a part of a whole; nothing if the whole is not known.
+// cellsOf returns a progress bar, or "" if the total is unknown.
 func cellsOf(done, of int64) string {
 	const cells = 20
 	if of <= 0 {
@@ -69,15 +71,16 @@ func cellsOf(done, of int64) string {
 	return fmt.Sprintf("[%s%s] %3.0f%% ", strings.Repeat("#", filled), strings.Repeat("-", cells-filled), float64(done)/float64(of)*100)
 }
 
-// A countedFile counts the bytes that have been read of a file.
+// A countedFile counts the bytes that are read from a file.
 type countedFile struct {
 	*os.File
 	read atomic.Int64
 	size int64
-	rows int64 // in the file; 0: not known before it has been read
+	rows int64 // total rows of the file; 0 if unknown
 }
 
-// countFile counts the bytes of a regular file. It is nil for what has no size, such as a pipe.
+// countFile counts the bytes that are read from a regular file. It returns nil for a reader without
+// a size, such as a pipe.
 func countFile(in io.Reader) *countedFile {
 	file, ok := in.(*os.File)
 	if !ok {
@@ -90,14 +93,14 @@ func countFile(in io.Reader) *countedFile {
 	return &countedFile{File: file, size: info.Size()}
 }
 
-// Read reads on.
+// Read implements io.Reader.
 func (f *countedFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	f.read.Add(int64(n))
 	return n, err
 }
 
-// share is how much of the file has been read, when that many rows have been.
+// share returns the progress in a file: in rows if their number is known, else in bytes.
 func (f *countedFile) share(rows int64) (done, of int64) {
 	if f.rows > 0 {
 		return rows, f.rows

@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
-// A Finding is one thing that doctor finds to be wrong, in a root or in a service.
+// A Finding is one fault that doctor found, in a root or in a service.
 type Finding struct {
 	Kind    string `json:"kind"`
 	Object  string `json:"object"`
@@ -27,7 +27,7 @@ type Finding struct {
 	Fixed   bool   `json:"fixed"`
 }
 
-// line returns the finding for people.
+// line formats the finding for users.
 func (f Finding) line() string {
 	line := f.Kind + ": " + f.Object
 	if f.Reason != "" {
@@ -39,17 +39,17 @@ func (f Finding) line() string {
 	return line + "; " + f.Mend
 }
 
-// A Report writes findings while they are found, and on a terminal how far the doctor is.
+// A Report writes findings as they are found, and shows the progress on a terminal.
 type Report struct {
 	out  io.Writer
-	json *json.Encoder // nil: lines for people
+	json *json.Encoder // nil for plain lines
 	bar  *bar
-	said io.Writer // for people, beside the findings
-	all  int       // findings
-	left int       // findings that are not mended
+	said io.Writer // messages that are not findings
+	all  int       // number of findings
+	left int       // number of findings that are not fixed
 }
 
-// NewReport returns a report to the output of a command.
+// NewReport returns a report that writes to the output of a command.
 func NewReport(cmd *cobra.Command, asJSON bool) *Report {
 	r := &Report{out: cmd.OutOrStdout(), bar: newBar(cmd), said: cmd.ErrOrStderr()}
 	if asJSON {
@@ -66,18 +66,18 @@ func (r *Report) Add(f Finding) {
 	}
 	r.bar.end()
 	if r.json != nil {
-		_ = r.json.Encode(f) // a reader that has gone needs no more lines
+		_ = r.json.Encode(f) // the reader may have closed the output
 		return
 	}
 	fmt.Fprintln(r.out, printable(f.line(), false))
 }
 
-// Progress shows how many tables have been looked at.
+// Progress shows the number of checked tables.
 func (r *Report) Progress(done, of int) {
 	r.bar.tell(cellsOf(int64(done), int64(of)) + fmt.Sprintf("table %d of %d", done+1, of))
 }
 
-// End returns the error of a command whose work ended with err.
+// End returns the error of a command whose work ended with err. It is ErrFaults if faults remain.
 func (r *Report) End(err error) error {
 	r.bar.end()
 	if err == nil && r.left > 0 {
@@ -89,7 +89,7 @@ func (r *Report) End(err error) error {
 	return err
 }
 
-// extendDoctor lets the command doctor, which looks at a root, look at a service, too.
+// extendDoctor lets the command doctor, which checks a root, also check a service.
 func (s *session) extendDoctor(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.url, "url", "", "look at this server in place of a root; its token is in TILTYARD_TOKEN")
 	cmd.Flags().StringVar(&s.context, "context", "", "look at a server that login has stored")
@@ -100,6 +100,7 @@ func (s *session) extendDoctor(cmd *cobra.Command) {
 		if err != nil {
 			return err
 		}
+		// The user means the root: the server would only be the default.
 		if !named && (of.isDefault || namesRoot(cmd)) {
 			return ofRoot(cmd, args)
 		}
@@ -118,25 +119,25 @@ func (s *session) extendDoctor(cmd *cobra.Command) {
 	}
 }
 
-// namesRoot reports whether the flags or the environment name a root.
+// namesRoot reports whether the flags or the environment specify a root.
 func namesRoot(cmd *cobra.Command) bool {
 	return cmd.Flags().Changed("root") || cmd.Flags().Changed("records") || os.Getenv("TILTYARD_ROOT") != ""
 }
 
-// staleFactor: an index that lacks more than the rows divided by it is stale.
+// An index is stale if it lacks more than 1/staleFactor of the rows.
 const staleFactor = 10
 
-// patience is how long ago a job was begun that a worker should have taken by now.
+// patience is the age from which a job without progress counts as stuck.
 const patience = time.Hour
 
-// An examination is what doctor does with a service. It sees what its token may see.
+// An examination checks a service. It can see only the objects that its token may see.
 type examination struct {
 	*run
 	report *Report
 	fix    bool
 }
 
-// service looks at all tables and jobs.
+// service checks all tables and jobs.
 func (e *examination) service() error {
 	var names []string
 	for name, err := range e.client.AllTables(e.ctx, &tableapi.ListAllRequest{}) {
@@ -154,14 +155,14 @@ func (e *examination) service() error {
 	return e.jobs()
 }
 
-// isOfObject reports whether an error is about the object that was asked for, and not about the service as
-// a whole.
+// isOfObject reports whether an error concerns the requested object, as opposed to the service as a
+// whole.
 func isOfObject(err error) bool {
 	var refusal *protocol.Error
 	return errors.As(err, &refusal) && !protocol.HasCode(err, protocol.Unauthenticated, protocol.ServiceUnavailable, protocol.Throttling)
 }
 
-// table looks at a table.
+// table checks a table.
 func (e *examination) table(name string) error {
 	id, err := protocol.SplitID(name, protocol.DefaultDelimiter)
 	if err != nil {
@@ -171,7 +172,7 @@ func (e *examination) table(name string) error {
 	found, err := e.client.DescribeTable(e.ctx, &tableapi.DescribeRequest{Common: table, LoadDetailedMetadata: true})
 	switch {
 	case protocol.HasCode(err, protocol.TableNotFound, protocol.NamespaceNotFound, protocol.PermissionDenied):
-		return nil // dropped meanwhile, or none of this token's business
+		return nil // dropped meanwhile, or hidden from this token
 	case isOfObject(err):
 		e.report.Add(Finding{
 			Kind: "unreadable-table", Object: name, Reason: err.Error(),
@@ -181,12 +182,12 @@ func (e *examination) table(name string) error {
 	case err != nil:
 		return err
 	case found.Version == nil:
-		return nil // declared only
+		return nil // only declared
 	}
 	return e.indices(name, table)
 }
 
-// indices looks for indices that lack many rows. Maintenance brings all of a table up to date.
+// indices reports indices that lack many rows. Maintenance updates all indices of a table.
 func (e *examination) indices(name string, table protocol.Common) error {
 	var stale []Finding
 	for index, err := range e.client.Indices(e.ctx, &indexapi.ListRequest{Common: table}) {
@@ -217,7 +218,7 @@ func (e *examination) indices(name string, table protocol.Common) error {
 	return nil
 }
 
-// fold brings the indices of a table up to date, and waits until that is done.
+// fold updates the indices of a table, and waits for the end of the job.
 func (e *examination) fold(table protocol.Common) error {
 	begun, err := e.client.MaintainTable(e.ctx, &tableapi.MaintainRequest{
 		Common: table, Indices: new(true), Compact: new(false), Cleanup: new(false),
@@ -229,11 +230,11 @@ func (e *examination) fold(table protocol.Common) error {
 	return err
 }
 
-// jobs looks for jobs that do not go on.
+// jobs reports jobs that are stuck or set aside.
 func (e *examination) jobs() error {
 	for job, err := range e.client.Jobs(e.ctx, &jobapi.ListRequest{}) {
 		if protocol.HasCode(err, protocol.Unsupported, protocol.PermissionDenied) {
-			return nil // a server without jobs
+			return nil // the server has no jobs
 		}
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
+// newDroppedCommand returns the commands that list and purge dropped objects.
 func newDroppedCommand(s *session) *cobra.Command {
 	var sizes bool
 	list := s.in("list", "List the dropped tables, views and namespaces that can be restored", func(r *run, id protocol.Common) error {
@@ -44,6 +45,7 @@ func newPurge(s *session) *cobra.Command {
 	return purge
 }
 
+// newUndropCommand restores dropped objects.
 func newUndropCommand(s *session) *cobra.Command {
 	var as, drop string
 	var namespace bool

@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/protocol/eventapi"
 )
 
+// newEventCommand lists and follows events.
 func newEventCommand(s *session) *cobra.Command {
 	req := new(eventapi.ListRequest)
 	var within string
@@ -37,17 +38,17 @@ func newEventCommand(s *session) *cobra.Command {
 	return newGroup("event", "Events of changes", list, follow)
 }
 
-// within returns the id of a namespace or table, nil for none.
+// within returns the id of a namespace or table, or nil for an empty name.
 func (s *session) within(text string) ([]string, error) {
 	common, err := s.id(text)
 	return common.ID, err
 }
 
-// followPause is the pause after an answer without further events.
+// followPause is the pause after a page without further events.
 const followPause = 2 * time.Second
 
-// events writes events up to the newest, and those that come later if it follows. At the end it writes the cursor
-// to standard error.
+// events writes events up to the newest one, and later ones if follows is true. At the end it writes the cursor to
+// standard error.
 func (s *session) events(r *run, req eventapi.ListRequest, follows bool) error {
 	out := s.list(r.cmd, "TIME (UTC)", "TYPE", "OBJECT", "BRANCH", "VERSION", "OPERATION", "ADDED", "DELETED")
 	defer func() {
@@ -73,14 +74,14 @@ func (s *session) events(r *run, req eventapi.ListRequest, follows bool) error {
 			return err
 		}
 		select {
-		case <-r.ctx.Done(): // the user has seen enough
+		case <-r.ctx.Done(): // the user has interrupted the command
 			return nil
 		case <-time.After(followPause):
 		}
 	}
 }
 
-// orNothing returns a number, or no text for 0.
+// orNothing returns a number, or "" for 0.
 func orNothing(n int64) string {
 	if n == 0 {
 		return ""
@@ -88,7 +89,7 @@ func orNothing(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// countText returns a count, or no text for one that is not known.
+// countText returns a count, or "" if it is unknown.
 func countText(n *int64) string {
 	if n == nil {
 		return ""

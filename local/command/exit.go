@@ -12,19 +12,19 @@ import (
 
 // The exit codes of the program.
 const (
-	ExitFailed      = 1   // something else than the following went wrong
+	ExitFailed      = 1   // another error
 	ExitUsage       = 2   // the command line is wrong
-	ExitNotFound    = 3   // what the command is about does not exist
-	ExitConflict    = 4   // it exists already, is not empty, or was changed by another program
-	ExitDenied      = 5   // the token is missing or wrong, or does not permit it
-	ExitRefused     = 6   // the server refuses the input, or does not have the operation
+	ExitNotFound    = 3   // the object does not exist
+	ExitConflict    = 4   // the object exists already, is not empty, or was changed concurrently
+	ExitDenied      = 5   // the token is missing or wrong, or lacks a permission
+	ExitRefused     = 6   // the server refuses the input, or lacks the operation
 	ExitUnavailable = 7   // the server cannot be reached, or is too busy
 	ExitJob         = 8   // the job failed or was cancelled
-	ExitFaults      = 9   // doctor has found faults, and has not mended them
-	ExitInterrupted = 130 // by the user
+	ExitFaults      = 9   // doctor has found faults, and has not fixed them all
+	ExitInterrupted = 130 // interrupted by the user
 )
 
-// ErrFaults is the error of doctor when there are faults that it has not mended.
+// ErrFaults is the error of doctor if faults remain.
 var ErrFaults = errors.New("there are faults; each line has a way out")
 
 // ExitCode returns the exit code for the error of a command. It is 0 for nil.
@@ -51,6 +51,7 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
+// exitCodeOf returns the exit code for an error code of the protocol.
 func exitCodeOf(code protocol.Code) int {
 	switch code {
 	case protocol.NamespaceNotFound, protocol.TableNotFound, protocol.TableIndexNotFound, protocol.TableTagNotFound,
@@ -69,8 +70,8 @@ func exitCodeOf(code protocol.Code) int {
 	return ExitFailed
 }
 
-// An advice is an error of the server with a way out in the words of the command line. The server's own
-// is for callers of the API.
+// An advice adds advice in terms of the command line to an error of the server. The server's own
+// advice is for callers of the API.
 type advice struct {
 	error
 	text string
@@ -79,7 +80,7 @@ type advice struct {
 // Unwrap returns the error of the server.
 func (a *advice) Unwrap() error { return a.error }
 
-// advised gives an error, which may be nil, an advice if it has the code.
+// advised adds advice to an error, which may be nil, if it has the code.
 func advised(err error, code protocol.Code, text string) error {
 	if protocol.HasCode(err, code) {
 		return &advice{err, text}
@@ -87,7 +88,7 @@ func advised(err error, code protocol.Code, text string) error {
 	return err
 }
 
-// advisedTooLarge gives an error, which may be nil, an advice if a request or what it asks for is too large.
+// advisedTooLarge adds advice to an error, which may be nil, if a request or its result is too large.
 func advisedTooLarge(err error, text string) error {
 	var refusal *client.Error
 	if errors.As(err, &refusal) && (refusal.Kind == "too-large" || refusal.Kind == "body-too-large") {
@@ -96,13 +97,13 @@ func advisedTooLarge(err error, text string) error {
 	return err
 }
 
-// isUnreachable reports whether an error is one of the connection to the server.
+// isUnreachable reports whether the connection to the server failed or timed out.
 func isUnreachable(err error) bool {
 	var request *url.Error
 	return errors.As(err, &request) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// Explain returns the text of an error for people: its message, and what to do about it.
+// Explain returns the text of an error for users: its message and advice.
 func Explain(err error) string {
 	text := err.Error()
 	var refusal *protocol.Error

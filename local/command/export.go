@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/protocol/queryapi"
 )
 
+// newExportCommand writes the rows of a table to a file.
 func newExportCommand(s *session) *cobra.Command {
 	var at place
 	var format, where string
@@ -37,6 +38,7 @@ func newExportCommand(s *session) *cobra.Command {
 		if name == "" {
 			return export(r, r.cmd.OutOrStdout(), format, rows)
 		}
+		// The file appears only if the export succeeds.
 		return replaceFile(name, func(file io.Writer) error { return export(r, file, format, rows) })
 	})
 	cmd.Long = `Write the rows of a table, or those where a filter is true, to a file or to standard output, as
@@ -53,7 +55,7 @@ and an empty text are alike.`
 	return cmd
 }
 
-// export writes rows in a format, and tells how many there were.
+// export writes rows in a format, and reports their number.
 func export(r *run, w io.Writer, format string, rows *client.Rows) error {
 	write, err := newWriter(w, format, rows.Schema())
 	if err != nil {
@@ -74,6 +76,7 @@ type batchWriter interface {
 	Close() error
 }
 
+// newWriter returns a writer of rows in a format.
 func newWriter(w io.Writer, format string, schema *arrow.Schema) (batchWriter, error) {
 	switch format {
 	case formatParquet:
@@ -86,7 +89,7 @@ func newWriter(w io.Writer, format string, schema *arrow.Schema) (batchWriter, e
 	return lineWriter{w}, nil
 }
 
-// csvWriter writes CSV as openCSV reads it: nested values are JSON, bytes are base64.
+// csvWriter writes CSV in the form that openCSV reads: nested values are JSON, bytes are base64.
 type csvWriter struct{ *csv.Writer }
 
 func newCSVWriter(w io.Writer, schema *arrow.Schema) (csvWriter, error) {
@@ -116,7 +119,7 @@ func (w csvWriter) Write(batch arrow.RecordBatch) error {
 	return w.Error()
 }
 
-// Close writes what is held back.
+// Close flushes the output.
 func (w csvWriter) Close() error {
 	w.Flush()
 	return w.Error()

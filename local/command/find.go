@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
-// newFindCommand finds tables in all namespaces, or in one and those inside of it.
+// newFindCommand finds tables in all namespaces, or in a namespace and its descendants.
 func newFindCommand(s *session) *cobra.Command {
 	var namespace string
 	var in, columns, properties []string
@@ -57,7 +57,7 @@ Each WORD occurs in one of the places of --in, and each flag is a condition more
 	return cmd
 }
 
-// places are those of --in.
+// places converts the values of --in.
 func places(in []string) (found []tableapi.FindPlace) {
 	for _, one := range in {
 		if one == "all" {
@@ -68,7 +68,7 @@ func places(in []string) (found []tableapi.FindPlace) {
 	return found
 }
 
-// columnCondition reads NAME:TYPE. No type has a colon.
+// columnCondition parses NAME:TYPE. No type contains a colon.
 func columnCondition(text string) tableapi.ColumnCondition {
 	if at := strings.LastIndexByte(text, ':'); at >= 0 {
 		return tableapi.ColumnCondition{Name: text[:at], Type: text[at+1:]}
@@ -76,7 +76,7 @@ func columnCondition(text string) tableapi.ColumnCondition {
 	return tableapi.ColumnCondition{Name: text}
 }
 
-// matchText writes matches in a line.
+// matchText formats matches on one line.
 func matchText(matches []tableapi.Match) string {
 	texts := make([]string, len(matches))
 	for i, m := range matches {

@@ -52,13 +52,14 @@ func versionFlag(cmd *cobra.Command, version *string) {
 	cmd.Flags().StringVar(version, "version", "1", "the number of the version")
 }
 
-// A functionSource is what the flags of function create say.
+// A functionSource contains the flags of function create.
 type functionSource struct {
 	inputs, outputs []string
 	env, secrets    map[string]string
 	body            bool
 }
 
+// newFunctionCreate creates a version of a function from a file.
 func newFunctionCreate(s *session) *cobra.Command {
 	var f functionSource
 	var wait bool
@@ -94,7 +95,7 @@ func newFunctionCreate(s *session) *cobra.Command {
 	return create
 }
 
-// describe fills a request for a function whose code is the content of a file.
+// describe completes a request for a function whose code is the content of a file.
 func (f functionSource) describe(s *session, extension string, content []byte, req *functionapi.CreateRequest) error {
 	artifact, kind := "", ""
 	switch extension {
@@ -125,6 +126,7 @@ func (f functionSource) describe(s *session, extension string, content []byte, r
 			Kind: "env", Variable: variable, Secret: functionapi.SecretReference{Name: secret.ID[last], Namespace: secret.ID[:last]},
 		})
 	}
+	// Flags come as a map. A stable order gives equal requests an equal digest.
 	slices.SortFunc(bindings, func(a, b functionapi.SecretBinding) int { return strings.Compare(a.Variable, b.Variable) })
 	body, err := json.Marshal(map[string]any{
 		"artifact": map[string]any{
@@ -139,7 +141,7 @@ func (f functionSource) describe(s *session, extension string, content []byte, r
 	return json.Unmarshal(body, req)
 }
 
-// signature returns what the flags say of parameters and results.
+// signature parses the flags for parameters and results.
 func (f functionSource) signature() (functionapi.Signature, error) {
 	var signature functionapi.Signature
 	for _, text := range f.inputs {
@@ -167,7 +169,7 @@ func (f functionSource) signature() (functionapi.Signature, error) {
 	return signature, nil
 }
 
-// parseField reads NAME:TYPE, or NAME:TYPE? for one that may be null.
+// parseField parses NAME:TYPE, or NAME:TYPE? for a nullable one.
 func parseField(text string) (functionapi.Field, error) {
 	name, kind, found := strings.Cut(text, ":")
 	if !found || name == "" || kind == "" {
@@ -177,7 +179,7 @@ func parseField(text string) (functionapi.Field, error) {
 	return functionapi.Field{Name: name, ArrowType: kind, Nullable: nullable}, nil
 }
 
-// signatureText writes a signature in one line, as the flags of create have its parts.
+// signatureText formats a signature on one line, in the syntax of the flags of create.
 func signatureText(s functionapi.Signature) string {
 	fields := func(all []functionapi.Field) string {
 		var texts []string
@@ -197,7 +199,7 @@ func signatureText(s functionapi.Signature) string {
 	return fields(s.Inputs) + " -> " + out
 }
 
-// runtimeOf returns the kind of the runtime of a version.
+// runtimeOf returns the runtime kind of a version.
 func runtimeOf(v functionapi.Version) string {
 	return functionapi.Definition{Runtime: v.Image.Descriptor.Runtime}.RuntimeKind()
 }

@@ -13,9 +13,10 @@ import (
 	"tiltyard/shared/protocol/queryapi"
 )
 
-// createIt is the advice where the table does not exist.
+// createIt is the advice if the table does not exist.
 const createIt = "--create makes it, from Arrow or Parquet"
 
+// newInsertCommand adds the rows of a file to a table, or creates, overwrites or merges into it.
 func newInsertCommand(s *session) *cobra.Command {
 	var create, overwrite bool
 	var format, branch string
@@ -37,6 +38,7 @@ func newInsertCommand(s *session) *cobra.Command {
 			return err
 		}
 		var schema *arrow.Schema
+		// These formats have no types, so take the types of the table's columns.
 		if format == formatCSV || format == formatJSON {
 			if schema, err = columnsOf(r, id, branch, create); err != nil {
 				return err
@@ -116,7 +118,7 @@ func openInput(r *run) (in io.Reader, name string, done func(), err error) {
 	return file, r.args[1], func() { _ = file.Close() }, nil
 }
 
-// columnsOf returns the columns of a table as its rows have them.
+// columnsOf returns the columns of a table in Arrow types, from a query without rows.
 func columnsOf(r *run, id protocol.Common, branch string, create bool) (*arrow.Schema, error) {
 	if create {
 		return nil, usagef("--create needs Arrow or Parquet: CSV and JSON do not say which types columns have")

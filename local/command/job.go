@@ -46,8 +46,8 @@ func waitFlag(cmd *cobra.Command, wait *bool) {
 	cmd.Flags().BoolVar(wait, "wait", false, "wait for the end of the job, and show how far it is")
 }
 
-// begun writes the id of a job that a command has begun, or waits for its end. Without a job the
-// work is done.
+// begun shows the id of a job, or waits for the end of the job. Without a job id there is nothing
+// to wait for.
 func (s *session) begun(r *run, jobID string, wait bool) error {
 	if jobID == "" {
 		return nil
@@ -64,6 +64,7 @@ func (s *session) begun(r *run, jobID string, wait bool) error {
 	return s.showJob(r.cmd, job)
 }
 
+// showJob writes the state of a job.
 func (s *session) showJob(cmd *cobra.Command, job *jobapi.DescribeResponse) error {
 	fields := []any{"job", job.JobID, "type", job.JobType, "state", job.JobState, "begun (UTC)", at(job.CreationMs), "result", string(job.Result)}
 	if job.Progress != nil {
@@ -75,10 +76,10 @@ func (s *session) showJob(cmd *cobra.Command, job *jobapi.DescribeResponse) erro
 	return s.show(cmd, job, fields...)
 }
 
-// A bar shows progress in a line of a terminal, and nothing elsewhere.
+// A bar shows progress on one line of a terminal, and nothing elsewhere.
 type bar struct {
-	out   *os.File // nil: no terminal
-	width int      // of what stands in the line
+	out   *os.File // nil if there is no terminal
+	width int      // of the shown text
 }
 
 func newBar(cmd *cobra.Command) *bar {
@@ -88,14 +89,14 @@ func newBar(cmd *cobra.Command) *bar {
 	return new(bar)
 }
 
-// draw draws the state of a job over that before.
+// draw shows the state of a job in place of the previous text.
 func (b *bar) draw(job *jobapi.DescribeResponse) {
 	if job.Progress != nil {
 		b.tell(progressText(job.Progress))
 	}
 }
 
-// tell writes a text over that before.
+// tell shows a text in place of the previous one.
 func (b *bar) tell(text string) {
 	if b.out == nil {
 		return
@@ -111,7 +112,7 @@ func (b *bar) end() {
 	}
 }
 
-// progressText is a bar of the steps of a stage, as far as their number is known.
+// progressText formats the progress of a job, with a bar if the number of steps is known.
 func progressText(p *jobapi.Progress) string {
 	text := cellsOf(p.StepsDone, p.Steps) + fmt.Sprintf("stage %d of %d, %s", min(p.StagesDone+1, max(p.Stages, 1)), max(p.Stages, 1), printable(p.Stage, false))
 	if p.RowsDone > 0 {

@@ -16,6 +16,7 @@ func newMaintainCommand(s *session) *cobra.Command {
 			given *bool
 			field **bool
 		}{"compact": {&compact, &req.Compact}, "indices": {&indices, &req.Indices}, "cleanup": {&cleanup, &req.Cleanup}} {
+			// A flag that is not given leaves the choice to the server.
 			if r.cmd.Flags().Changed(name) {
 				*one.field = one.given
 			}

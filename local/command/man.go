@@ -19,7 +19,7 @@ func newManCommand() *cobra.Command {
 				return err
 			}
 			root := cmd.Root()
-			root.DisableAutoGenTag = true // pages of one program are the same whenever they are written
+			root.DisableAutoGenTag = true // so that the pages of one build are always the same
 			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Tiltyard", Manual: "Tiltyard"}, args[0])
 		},
 	}

@@ -41,6 +41,7 @@ func newNamespaceCommand(s *session) *cobra.Command {
 		if ifExists && errors.Is(err, protocol.NamespaceNotFound) {
 			return nil
 		}
+		// A large cascade runs as a job.
 		if err == nil && dropped != nil && len(dropped.TransactionID) > 0 {
 			say(r.cmd, "what is in it goes in the background; tiltyard job list shows how far it is")
 		}

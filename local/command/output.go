@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A form is how output is written.
+// A form is a form of the output.
 type form string
 
 const (
@@ -35,7 +35,7 @@ func (f *form) String() string {
 	return string(*f)
 }
 
-// Set accepts the name of a form.
+// Set implements pflag.Value.
 func (f *form) Set(text string) error {
 	switch form(text) {
 	case formTable, formJSON, formArrow:
@@ -48,7 +48,7 @@ func (f *form) Set(text string) error {
 // Type returns the placeholder in the help.
 func (f *form) Type() string { return "form" }
 
-// bounded calls do with the context of a command, which ends after --timeout.
+// bounded calls do with the context of a command and the limit of --timeout.
 func (s *session) bounded(cmd *cobra.Command, do func(context.Context) error) error {
 	if s.timeout <= 0 {
 		return do(cmd.Context())
@@ -62,7 +62,7 @@ func (s *session) bounded(cmd *cobra.Command, do func(context.Context) error) er
 	return err
 }
 
-// A timeoutError is the error of a command that --timeout has ended.
+// A timeoutError means that --timeout ended a command.
 type timeoutError struct {
 	after time.Duration
 	err   error
@@ -73,18 +73,19 @@ func (e *timeoutError) Error() string {
 	return fmt.Sprintf("the command was ended after its --timeout of %s; a change that it asked for may be made all the same", e.after)
 }
 
-// Unwrap returns what the command was ended in.
+// Unwrap returns the error of the interrupted call.
 func (e *timeoutError) Unwrap() error { return e.err }
 
-// A list writes entries as a table, or as JSON with one entry in a line. The heading comes with the
-// first entry or at the end, so that a command that fails has no output.
+// A list writes entries as a table, or as JSON with one entry per line. It writes the heading
+// together with the first entry or at the end, so that a command that fails has no output.
 type list struct {
-	heading []string // not written yet; nil afterwards
+	heading []string // nil once it is written
 	json    *json.Encoder
 	table   *tabwriter.Writer
 	err     error
 }
 
+// list returns a list for the output form of the session. Errors appear in flush.
 func (s *session) list(cmd *cobra.Command, columns ...string) *list {
 	l := new(list)
 	switch s.form {
@@ -99,7 +100,7 @@ func (s *session) list(cmd *cobra.Command, columns ...string) *list {
 	return l
 }
 
-// add adds an entry: its value for JSON, and its cells for the table.
+// add writes an entry: its value in JSON, or its cells in the table.
 func (l *list) add(value any, cells ...any) {
 	switch {
 	case l.err != nil:
@@ -115,7 +116,7 @@ func (l *list) add(value any, cells ...any) {
 	}
 }
 
-// begin writes the heading, if that has not been done.
+// begin writes the heading, unless it was written before.
 func (l *list) begin() {
 	if heading := l.heading; heading != nil {
 		l.heading = nil
@@ -138,7 +139,7 @@ func (l *list) flush() error {
 	return l.err
 }
 
-// show writes one thing: its fields in lines, or its value as JSON.
+// show writes one object: its fields as lines, or its value as JSON.
 func (s *session) show(cmd *cobra.Command, value any, fields ...any) error {
 	switch s.form {
 	case formJSON:
@@ -167,8 +168,7 @@ func newEncoder(w io.Writer) *json.Encoder {
 	return encoder
 }
 
-// printable returns a text without characters that could do something to a terminal. Lines end up in
-// one if lines is false.
+// printable escapes characters that could control a terminal, and line breaks if lines is false.
 func printable(text string, lines bool) string {
 	clean := func(r rune) bool { return !unicode.IsPrint(r) && (r != '\n' || !lines) }
 	if !strings.ContainsFunc(text, clean) {
@@ -186,7 +186,7 @@ func printable(text string, lines bool) string {
 	return b.String()
 }
 
-// at formats a time in milliseconds since 1970, and "" for 0.
+// at formats a time in milliseconds since 1970. It returns "" for 0.
 func at(millis int64) string {
 	if millis == 0 {
 		return ""
@@ -194,7 +194,7 @@ func at(millis int64) string {
 	return time.UnixMilli(millis).UTC().Format(time.DateTime)
 }
 
-// value returns what a pointer points to, and nil for nil.
+// value dereferences a pointer. It returns nil for nil.
 func value[T any](p *T) any {
 	if p == nil {
 		return nil
@@ -202,7 +202,7 @@ func value[T any](p *T) any {
 	return *p
 }
 
-// pairs writes a map as k=v, k=v.
+// pairs formats a map as k=v, k=v.
 func pairs(m map[string]string) string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -211,7 +211,7 @@ func pairs(m map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-// names writes a list of names, one in a line.
+// names writes a list of names, one per line.
 func (s *session) names(cmd *cobra.Command, names iter.Seq2[string, error]) error {
 	out := s.list(cmd, "NAME")
 	for name, err := range names {

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// parquetGroup is the size from which a row group of a file ends, in bytes as compressed. A writer
-	// holds one group.
+	// parquetGroup is the compressed size in bytes at which a row group ends. A writer keeps one group
+	// in memory.
 	parquetGroup = 64 << 20
-	// parquetRows is how many rows of a file become a batch.
+	// parquetRows is the number of rows per batch.
 	parquetRows = 8192
 )
 
-// openParquet reads a Parquet file. It begins at the end, so it cannot come from a pipe.
+// openParquet reads a Parquet file. Its metadata is at the end, so it cannot come from a pipe.
 func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
 	f, ok := in.(*countedFile)
 	if !ok {
@@ -32,7 +32,7 @@ func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
 	if err != nil {
 		return client.Source{}, err
 	}
-	// The file is read in large pieces, ahead of its rows, so bytes do not tell how far that is.
+	// The file is read in large pieces ahead of its rows, so progress counts rows, not bytes.
 	f.rows = whole.NumRows()
 	reader, err := pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: parquetRows}, memory.DefaultAllocator)
 	if err != nil {
@@ -45,17 +45,17 @@ func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
 	return client.FromReader(rows), nil
 }
 
-// parquetWriter writes a Parquet file with the types of Arrow, in row groups of bounded size.
+// parquetWriter writes a Parquet file with Arrow types, in row groups of bounded size.
 type parquetWriter struct{ *pqarrow.FileWriter }
 
 func newParquetWriter(w io.Writer, schema *arrow.Schema) (parquetWriter, error) {
 	properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Zstd))
-	// The writer would close w, if that could be closed.
+	// The wrapper hides w's Close, which the writer would call.
 	f, err := pqarrow.NewFileWriter(schema, struct{ io.Writer }{w}, properties, pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
 	return parquetWriter{f}, err
 }
 
-// Write writes a batch into the row group that is open.
+// Write writes a batch to the open row group.
 func (w parquetWriter) Write(batch arrow.RecordBatch) error {
 	if w.RowGroupTotalBytesWritten() >= parquetGroup {
 		w.NewBufferedRowGroup()

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// patienceAfter is how long a command waits without saying so.
+// patienceAfter is the time after which a waiting command shows that it waits.
 const patienceAfter = 2 * time.Second
 
-// patiently runs what waits for one answer of the server. On a terminal it shows for how long, if that
-// is more than two seconds.
+// patiently calls ask, which waits for an answer of the server. On a terminal it shows the elapsed
+// time if that exceeds two seconds.
 func patiently[T any](r *run, ask func() (T, error)) (T, error) {
 	bar := newBar(r.cmd)
 	if bar.out == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Progress shows on a terminal how far a command is, once that takes longer than two seconds.
+// Progress shows the progress of a command on a terminal if the command takes longer than two
+// seconds.
 type Progress struct {
 	bar         *bar
 	done, ended chan struct{}
@@ -17,7 +18,7 @@ type Progress struct {
 	text string
 }
 
-// NewProgress begins to show a text. The caller must call End.
+// NewProgress shows a text. The caller must call End.
 func NewProgress(cmd *cobra.Command, text string) *Progress {
 	p := &Progress{bar: newBar(cmd), text: text, done: make(chan struct{}), ended: make(chan struct{})}
 	if p.bar.out == nil {
@@ -40,7 +41,8 @@ func NewProgress(cmd *cobra.Command, text string) *Progress {
 	return p
 }
 
-// Tell changes the text: how many things of how many are done; of 0 is not known.
+// Tell changes the text to the number of processed things. of is their total, or 0 if it is
+// unknown.
 func (p *Progress) Tell(done, of int, what string) {
 	text := fmt.Sprintf("%d %s", done, what)
 	if of > 0 {
@@ -51,7 +53,7 @@ func (p *Progress) Tell(done, of int, what string) {
 	p.text = text
 }
 
-// Print calls write, which prints lines, while the text is not shown.
+// Print hides the text while write prints lines.
 func (p *Progress) Print(write func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"tiltyard/shared/protocol/queryapi"
 )
 
-// tableRows is how many rows a table on the terminal has unless --limit is given.
+// tableRows is the limit of rows in a table on the terminal without --limit.
 const tableRows = 100
 
-// question is the flags of a query.
+// question contains the flags of a query.
 type question struct {
 	at                            place
 	where, vector, column, metric string
@@ -27,6 +27,7 @@ type question struct {
 	stored, link                  bool
 }
 
+// newQueryCommand runs a query, or shows its plan, or stores its result.
 func newQueryCommand(s *session) *cobra.Command {
 	q := new(question)
 	cmd := s.on("query TABLE", "Find rows", exactly(1), func(r *run, id protocol.Common) error {
@@ -42,6 +43,7 @@ func newQueryCommand(s *session) *cobra.Command {
 		case q.link:
 			return s.link(r, req)
 		}
+		// A table on a terminal is limited. Request one row more, to see whether rows are missing.
 		shortened := s.form != formJSON && s.form != formArrow && req.K == nil && req.Vector.Empty()
 		if shortened {
 			req.K = new(int64(tableRows + 1))
@@ -79,10 +81,10 @@ words. Rows come as a table, with --output json as JSON with one row in a line, 
 	return cmd
 }
 
-// fewer is the advice where an answer is too large to be stored.
+// fewer is the advice if an answer is too large to be stored.
 const fewer = "ask for less by --limit or --columns; what was stored is deleted after a day"
 
-// rows returns the rows that a query finds.
+// rows runs a query and returns its rows.
 func (q *question) rows(r *run, req *queryapi.Request) (*client.Rows, error) {
 	if !q.stored {
 		return r.client.QueryTable(r.ctx, req)
@@ -94,7 +96,7 @@ func (q *question) rows(r *run, req *queryapi.Request) (*client.Rows, error) {
 	return r.client.ReadTableResult(r.ctx, &queryapi.ReadResultRequest{Common: req.Common, ResultID: made.ID})
 }
 
-// link has the rows of a query stored, and shows where they are.
+// link stores the rows of a query, and shows their location.
 func (s *session) link(r *run, req *queryapi.Request) error {
 	made, err := r.client.StoreQuery(r.ctx, req)
 	if err != nil {
@@ -104,7 +106,7 @@ func (s *session) link(r *run, req *queryapi.Request) error {
 		"deleted (UTC)", at(made.ExpiresAtMillis), "rows", made.Rows, "bytes", made.Bytes, "version", made.Version)
 }
 
-// flags adds the flags that say what to find.
+// flags adds the flags of a query.
 func (q *question) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -124,7 +126,7 @@ func (q *question) flags(cmd *cobra.Command) {
 	q.at.flags(cmd)
 }
 
-// request returns the query that the flags ask for.
+// request returns the query of the flags.
 func (q *question) request(cmd *cobra.Command, id protocol.Common) (*queryapi.Request, error) {
 	req := &queryapi.Request{
 		Common: id, Version: q.at.at(cmd), Branch: q.at.branch, Filter: q.where, Prefilter: true, Offset: q.offset,

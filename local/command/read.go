@@ -27,7 +27,7 @@ const (
 	formatJSON    = "jsonl"
 )
 
-// formatOf returns the format of a file, by its name if none is given.
+// formatOf returns the given format, or else the format of a file's extension.
 func formatOf(given, name string) (string, error) {
 	switch given {
 	case formatArrow, formatParquet, formatCSV, formatJSON:
@@ -49,8 +49,8 @@ func formatOf(given, name string) (string, error) {
 	return "", usagef("give --format arrow, parquet, csv or jsonl: the name of the file does not say it")
 }
 
-// open returns the rows of a file. schema has the columns of the table, for files without types. With sparse,
-// rows that lack a column leave it out of the source.
+// open returns the rows of a file. schema contains the columns of the table, for formats without types. If sparse is true,
+// columns that the rows lack are not part of the source.
 func open(ctx context.Context, in io.Reader, format string, schema *arrow.Schema, sparse bool) (client.Source, error) {
 	switch format {
 	case formatArrow:
@@ -63,13 +63,13 @@ func open(ctx context.Context, in io.Reader, format string, schema *arrow.Schema
 	return openJSON(in, schema, sparse)
 }
 
-// openArrow reads an Arrow stream, or an Arrow file as a stream: it has the same messages behind its
-// first eight bytes.
+// openArrow reads an Arrow stream, or an Arrow file as a stream: after its first eight bytes it has
+// the same messages.
 func openArrow(in io.Reader) (client.Source, error) {
 	magic := []byte("ARROW1\x00\x00")
 	buffered := bufio.NewReaderSize(in, 1<<20)
 	if start, _ := buffered.Peek(len(magic)); bytes.Equal(start, magic) {
-		_, _ = buffered.Discard(len(magic)) // they were peeked at
+		_, _ = buffered.Discard(len(magic)) // cannot fail after Peek
 		for start, _ = buffered.Peek(4); bytes.Equal(start, make([]byte, 4)); start, _ = buffered.Peek(4) {
 			_, _ = buffered.Discard(4) // some writers pad the beginning to 64 bytes
 		}
@@ -84,8 +84,8 @@ func openArrow(in io.Reader) (client.Source, error) {
 	return client.FromReader(reader), nil
 }
 
-// openCSV reads CSV, whose header names columns of the schema. An empty field is null, but for texts
-// that may not be null.
+// openCSV reads CSV with a header of column names. An empty field is null, except in text columns
+// that are not nullable.
 func openCSV(in io.Reader, schema *arrow.Schema) (client.Source, error) {
 	reader := csv.NewReader(bufio.NewReaderSize(in, 1<<20))
 	header, err := reader.Read()
@@ -119,11 +119,11 @@ func openCSV(in io.Reader, schema *arrow.Schema) (client.Source, error) {
 	return textSource(arrow.NewSchema(fields, nil), read, func() string { return fmt.Sprintf("line %d", line) }), nil
 }
 
-// textRows is how many rows of a text are made a batch.
+// textRows is the number of rows per batch of a text format.
 const textRows = 4096
 
-// textSource returns rows that read adds to a builder one by one until io.EOF. place says where the
-// last one was.
+// textSource returns a source of rows that read adds to a builder one by one until io.EOF. place
+// returns the position of the last row for errors.
 func textSource(schema *arrow.Schema, read func(*array.RecordBuilder) error, place func() string) client.Source {
 	return client.Source{Schema: schema, Once: true, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)

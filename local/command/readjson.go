@@ -13,25 +13,25 @@ import (
 	"tiltyard/shared/client"
 )
 
-// jsonRows reads JSON objects, one after the other or in one array.
+// jsonRows reads JSON objects, either in sequence or in one array.
 type jsonRows struct {
 	decoder *json.Decoder
 	schema  *arrow.Schema
 	array   bool // the objects are in an array
-	row     int  // how many have been read
+	row     int  // number of objects read
 }
 
 // openJSON returns a source of objects whose fields are columns of the schema.
 //
-// A column without a field is null, unless sparse is true. The source then has the columns of the first object
-// only, and all others must have the same: a merge sets the columns of its source, so that a null that nobody
-// wrote would replace a value.
+// A missing field is null, unless sparse is true. In that case the source has only the columns of the first object, and
+// all other objects must have the same fields: a merge sets the columns of its source, so that a null for a missing field
+// would overwrite a value.
 func openJSON(in io.Reader, schema *arrow.Schema, sparse bool) (client.Source, error) {
 	buffered := bufio.NewReaderSize(in, 1<<20)
 	r := &jsonRows{decoder: json.NewDecoder(buffered), schema: schema}
 	if first, err := firstByte(buffered); err == nil && first == '[' {
 		r.array = true
-		_, _ = r.decoder.Token() // the bracket
+		_, _ = r.decoder.Token() // the opening bracket
 	}
 	read := func(b *array.RecordBuilder) error {
 		object, _, err := r.next()
@@ -66,7 +66,7 @@ func openJSON(in io.Reader, schema *arrow.Schema, sparse bool) (client.Source, e
 	return textSource(schema, read, r.place), nil
 }
 
-// firstByte returns the first byte that is no white space, and leaves it to be read.
+// firstByte returns the first byte that is not white space, without consuming it.
 func firstByte(in *bufio.Reader) (byte, error) {
 	for {
 		b, err := in.ReadByte()
@@ -79,7 +79,7 @@ func firstByte(in *bufio.Reader) (byte, error) {
 	}
 }
 
-// next returns the next object and its fields, and io.EOF at the end.
+// next returns the next object and its fields, or io.EOF at the end.
 func (r *jsonRows) next() (json.RawMessage, map[string]json.RawMessage, error) {
 	r.row++
 	if r.array && !r.decoder.More() {
@@ -101,7 +101,7 @@ func (r *jsonRows) next() (json.RawMessage, map[string]json.RawMessage, error) {
 	return object, fields, nil
 }
 
-// end reads the end of the array, behind which there must be nothing. It returns io.EOF then.
+// end reads the end of the array. It returns io.EOF if nothing follows.
 func (r *jsonRows) end() error {
 	if _, err := r.decoder.Token(); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -118,7 +118,7 @@ func (r *jsonRows) end() error {
 
 func (r *jsonRows) place() string { return fmt.Sprintf("row %d", r.row) }
 
-// fieldsOf returns the columns that an object has.
+// fieldsOf returns the columns that are fields of an object.
 func fieldsOf(schema *arrow.Schema, object map[string]json.RawMessage) *arrow.Schema {
 	var fields []arrow.Field
 	for _, field := range schema.Fields() {
@@ -129,7 +129,8 @@ func fieldsOf(schema *arrow.Schema, object map[string]json.RawMessage) *arrow.Sc
 	return arrow.NewSchema(fields, nil)
 }
 
-// sameFields checks that an object has the fields of the first one, which are the columns of the schema.
+// sameFields checks that an object has the same fields as the first one, which are the columns of
+// the schema.
 func sameFields(schema *arrow.Schema, object map[string]json.RawMessage) error {
 	const way = "rows that are merged must have the same fields; merge the others by a command of their own, or write null to clear a value"
 	for _, field := range schema.Fields() {

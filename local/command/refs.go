@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/protocol/versionapi"
 )
 
-// newVersionCommands returns the commands for the versions of tables.
+// newVersionCommands returns the commands for versions of tables.
 func newVersionCommands(s *session) []*cobra.Command {
 	var brief bool
 	list := s.on("list TABLE", "List the versions of a table, the newest first", exactly(1), func(r *run, id protocol.Common) error {
@@ -40,6 +40,7 @@ func newVersionCommands(s *session) []*cobra.Command {
 	return []*cobra.Command{list, newVersionCompare(s), restore}
 }
 
+// newVersionCompare counts the rows that differ between two versions.
 func newVersionCompare(s *session) *cobra.Command {
 	var branch string
 	cmd := s.on("compare TABLE VERSION [VERSION]", "Count the rows that differ between two versions, the other one being the newest", between(2, 3), func(r *run, id protocol.Common) error {
@@ -71,7 +72,7 @@ ids of each kind, the values of _rowid. The console shows the values.`
 	return cmd
 }
 
-// told returns the cells of what is known of a version: nothing if the server does not tell.
+// told returns the cells for the details of a version, or none if the server sends no details.
 func told(d *versionapi.Details) []any {
 	switch {
 	case d == nil:
@@ -146,7 +147,7 @@ func newBranchCommand(s *session) *cobra.Command {
 	return newGroup("branch", "Branches of tables", list, create, drop)
 }
 
-// number reads a version.
+// number parses the number of a version.
 func number(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {

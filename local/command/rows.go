@@ -15,13 +15,13 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// lineWriter writes rows as JSON objects, one in a line. Bytes are base64.
+// lineWriter writes rows as JSON objects, one per line. Bytes are base64.
 type lineWriter struct{ io.Writer }
 
 // Write writes a line for each row.
 func (w lineWriter) Write(batch arrow.RecordBatch) error { return array.RecordToJSON(batch, w.Writer) }
 
-// Close does nothing: a line needs no other.
+// Close does nothing, because lines need no end.
 func (w lineWriter) Close() error { return nil }
 
 // newArrowWriter writes rows as an Arrow stream.
@@ -29,8 +29,8 @@ func newArrowWriter(w io.Writer, schema *arrow.Schema) *ipc.Writer {
 	return ipc.NewWriter(w, ipc.WithSchema(schema))
 }
 
-// copyRows writes all rows of an answer. Without the end of its form an output is not whole, so that is
-// missing after an error.
+// copyRows writes all rows of an answer. After an error it does not close w: the missing end shows
+// that the output is incomplete.
 func copyRows(w batchWriter, rows *client.Rows, wrote func(int64)) error {
 	for batch, err := range rows.Batches() {
 		if err == nil {
@@ -44,8 +44,8 @@ func copyRows(w batchWriter, rows *client.Rows, wrote func(int64)) error {
 	return w.Close()
 }
 
-// writeTable writes rows as a table, of at most so many rows if it is bounded. more reports that
-// there are others. The widths of the columns are those of a batch.
+// writeTable writes rows as a table, at most most rows if bounded is true. more reports that there
+// are further ones. Each batch has its own column widths.
 func writeTable(w io.Writer, rows *client.Rows, most int, bounded bool) (more bool, err error) {
 	var header []string
 	for _, field := range rows.Schema().Fields() {
@@ -76,8 +76,7 @@ func writeTable(w io.Writer, rows *client.Rows, most int, bounded bool) (more bo
 	return false, table.Flush()
 }
 
-// cell returns a value in a form that fits into a line: a vector by its first items, everything else as
-// [valueText] does.
+// cell formats a value for a table: a vector by its first items, other values like [valueText].
 func cell(column arrow.Array, i int) string {
 	const most = 4
 	if vector, ok := column.(*array.FixedSizeList); ok && column.IsValid(i) {
@@ -89,7 +88,7 @@ func cell(column arrow.Array, i int) string {
 	return shorten(printable(valueText(column, i), false))
 }
 
-// shorten cuts a text for a cell.
+// shorten shortens a text to the width of a cell.
 func shorten(text string) string {
 	const most = 60
 	if utf8.RuneCountInString(text) <= most {
@@ -98,7 +97,7 @@ func shorten(text string) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// typeText writes a type in a line.
+// typeText formats a type on one line.
 func typeText(t protocol.JSONType) string {
 	if t.Precise != "" {
 		return t.Precise

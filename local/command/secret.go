@@ -11,6 +11,8 @@ import (
 	"tiltyard/shared/protocol/secretapi"
 )
 
+// newSecretCommand manages secrets. Their values come from standard input, because other users can see
+// arguments.
 func newSecretCommand(s *session) *cobra.Command {
 	list := s.in("list", "List the names of the secrets in a namespace", func(r *run, id protocol.Common) error {
 		out := s.list(r.cmd, "NAME")

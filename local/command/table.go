@@ -54,7 +54,7 @@ func newTableShow(s *session) *cobra.Command {
 	return cmd
 }
 
-// place is the version and the branch that a command reads.
+// place is the version and the branch to read.
 type place struct {
 	version int64
 	branch  string
@@ -65,7 +65,7 @@ func (p *place) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.branch, "branch", "", "the branch to read")
 }
 
-// at returns the version, nil for the newest.
+// at returns the version, or nil for the newest.
 func (p *place) at(cmd *cobra.Command) *int64 {
 	if !cmd.Flags().Changed("version") {
 		return nil
@@ -85,7 +85,7 @@ func newTableStats(s *session) *cobra.Command {
 	})
 }
 
-// newTableStorage shows what each column takes.
+// newTableStorage shows the size of each column.
 func newTableStorage(s *session) *cobra.Command {
 	var at place
 	var files int64
@@ -139,6 +139,7 @@ func newTableCount(s *session) *cobra.Command {
 	return cmd
 }
 
+// newTableDrop removes a table, or with --keep-data only its name.
 func newTableDrop(s *session) *cobra.Command {
 	var ifExists, keep, now bool
 	cmd := s.on("drop TABLE", "Remove a table; undrop restores it for a time", exactly(1), func(r *run, id protocol.Common) error {
@@ -175,7 +176,7 @@ files are deleted with the drop, and nothing can restore the table.`
 	return cmd
 }
 
-// nameTaken is the advice where another table has a name.
+// nameTaken is the advice if another table has the name.
 const nameTaken = "choose another name, or drop the table that has this one; --keep-data keeps its files"
 
 func newTableRename(s *session) *cobra.Command {

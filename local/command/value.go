@@ -15,13 +15,13 @@ import (
 	"tiltyard/shared/process/float16"
 )
 
-// valueText returns a value as people read it. The console writes the same texts (values.js).
+// valueText formats a value for users. The console writes the same texts (values.js).
 //
-//	numbers              exact, as JSON has them; NaN, +Inf, -Inf
+//	numbers              exact, as in JSON; NaN, +Inf, -Inf
 //	decimals             with all digits of their scale
 //	dates, times         ISO 8601, in the zone of the column
 //	durations, intervals numbers and their units
-//	binary               how many bytes they are
+//	binary               the number of bytes
 //	fixed-size binary    hexadecimal
 //	lists, structs, maps JSON, with texts, dates and decimals in quotes; bytes are base64
 func valueText(column arrow.Array, i int) string {
@@ -71,7 +71,7 @@ func valueText(column arrow.Array, i int) string {
 	return column.ValueStr(i)
 }
 
-// elements joins values of a list.
+// elements joins the values [from, end) of a list.
 func elements(values arrow.Array, from, end int64) string {
 	texts := make([]string, 0, end-from)
 	for i := from; i < end; i++ {
@@ -80,7 +80,7 @@ func elements(values arrow.Array, from, end int64) string {
 	return strings.Join(texts, ", ")
 }
 
-// elementText returns a value inside of another one.
+// elementText formats a value inside another one.
 func elementText(column arrow.Array, i int) string {
 	if column.IsNull(i) {
 		return "null"
@@ -103,17 +103,17 @@ func elementText(column arrow.Array, i int) string {
 	case arrow.IsFloating(id) && strings.Trim(text, "+-0123456789.e") == "", arrow.IsInteger(id), id == arrow.BOOL, id == arrow.STRUCT, arrow.IsListLike(id):
 		return text
 	}
-	return quoted(text) // also NaN and the infinities
+	return quoted(text) // including NaN and the infinities
 }
 
-// floatText returns the shortest number that reads as the same float, in the notation of JSON.
+// floatText returns the shortest number that parses to the same float, in the notation of JSON.
 func floatText(f float64, bits int) string {
 	size := math.Abs(f)
 	if size != 0 && (size < 1e-6 || size >= 1e21) {
 		text := strconv.FormatFloat(f, 'e', -1, bits)
 		mantissa, exponent, hasExponent := strings.Cut(text, "e")
 		if !hasExponent {
-			return text // an infinity
+			return text // an infinity or NaN
 		}
 		return mantissa + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
 	}
@@ -127,11 +127,11 @@ func sizeText(bytes int) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// quoted returns a text as JSON.
+// quoted returns a text as a JSON string.
 func quoted(text string) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a text has a JSON form
+	_ = encoder.Encode(text) // cannot fail for a string
 	return strings.TrimSuffix(b.String(), "\n")
 }

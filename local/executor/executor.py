@@ -5,12 +5,12 @@
     executor.py --http HOST:PORT --key-file FILE    calls by HTTP, for https://… (give --cert and --cert-key, or put TLS before it)
     executor.handler                                calls of AWS Lambda, for lambda:arn…
 
-It installs nothing: what a function imports must be in the image. Each function, with its initialization and its
-variables, runs in a process of its own. The package comment of shared/engine/udf/executor describes calls.
+It installs nothing: the image must contain every module that a function imports. Each function, with its initialization
+and its variables, runs in a separate process. The package comment of shared/engine/udf/executor describes calls.
 
-Functions that come in an envelope, as clients of the Lance Namespace protocol send them, need the variable
-EXECUTOR_LOADER: MODULE:FUNCTION, called with the backend and the bytes of an envelope, returns what is called. The
-module pickled beside this file has one for pickles. Without the variable, envelopes are refused.
+Clients of the Lance Namespace protocol send functions in an envelope. The variable EXECUTOR_LOADER, MODULE:FUNCTION, names
+a loader: it is called with the backend and the bytes of an envelope, and returns a callable. The module pickled next to
+this file contains a loader for pickles. Without the variable, envelopes are refused.
 """
 
 from __future__ import annotations
@@ -37,32 +37,32 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 GREETING = b"tiltyard 1\n"
 HEAD = struct.Struct("<4sIQ")  # magic, size of the JSON object or status, size of the stream
-MOST_BYTES = 300 << 20  # of a call
-MOST_IDLE = 16  # functions that a server keeps ready
-CLOCK_SECONDS = 300  # that the clock of a caller may be off
-MOST_OF_MESSAGE = 10_000  # characters of the message of an error
-MOST_OF_RESPONSE = 4 << 20  # bytes of a stream that a response of Lambda holds, in base64
-LOADER = os.environ.get("EXECUTOR_LOADER", "")  # of the operator, not of a function
+MOST_BYTES = 300 << 20  # maximum size of a call
+MOST_IDLE = 16  # maximum of idle processes of a server
+CLOCK_SECONDS = 300  # maximum difference from the clock of a caller
+MOST_OF_MESSAGE = 10_000  # maximum characters of an error message
+MOST_OF_RESPONSE = 4 << 20  # maximum bytes of the stream in a Lambda response, where it is in base64
+LOADER = os.environ.get("EXECUTOR_LOADER", "")  # set by the operator, not by a function
 
-# How rows of results belong to those of a call: one for each, any number for each, any number for all.
+# The result rows of a call: one for each input row, any number for each, or any number for all together.
 ADAPTERS = EACH_ROW, MANY_ROWS, ALL_ROWS = "scalar_to_arrow_batch", "row_to_arrow_rows", "table_to_arrow_rows"
 
 Fault = collections.namedtuple("Fault", "error_type message retryable")
 
 
 class Refused(Exception):
-    """A call that cannot be run here at all."""
+    """A call that this executor cannot run."""
 
 
 class TooLarge(Exception):
-    """A reply that is larger than the service takes, which then asks for fewer rows."""
+    """A reply that exceeds the service's limit. The service then sends fewer rows per call."""
 
 
 # The function
 
 
 class Function:
-    """A function that is ready to be called, with what it keeps between calls."""
+    """A loaded function and its state between calls."""
 
     def __init__(self, call: dict):
         import pyarrow as pa
@@ -88,7 +88,7 @@ class Function:
 
     @staticmethod
     def _unpack(backend: str, artifact: bytes):
-        """What the loader of the operator makes of an envelope."""
+        """Returns the callable of an envelope, from the operator's loader."""
         module, _, name = LOADER.partition(":")
         if not name:
             raise Refused(f"functions of the backend {backend!r} do not run here: the executor has no EXECUTOR_LOADER")
@@ -113,8 +113,8 @@ class Function:
         return getattr(importlib.import_module("user_function"), entrypoint)
 
     def _instantiate(self):
-        """Makes the instance of a class, with the first rows: a function without a use has no initialization. A
-        null value leaves a parameter its default."""
+        """Creates the instance of a class when the first rows arrive, because a call without rows, at registration, has
+        no initialization. A null value selects the default of a parameter."""
         import pyarrow as pa
 
         values = {}
@@ -124,18 +124,18 @@ class Function:
 
     @staticmethod
     def _style(target) -> tuple[str | None, bool]:
-        """The parameter that takes a whole batch, and whether all take arrays. Names of types are compared, since
-        the source of a function need not import what its annotations name."""
+        """Returns the name of the parameter for a whole batch, or None, and whether all parameters are arrays. It
+        compares the names of types, because the function's source need not import the types of its annotations."""
         call = target if inspect.isfunction(target) else (target if inspect.isclass(target) else type(target)).__call__
         try:
             parameters = [p for p in inspect.signature(call).parameters.values() if p.name != "self"]
-        except ValueError:  # of a function in C
+        except ValueError:  # a function in C has no signature
             return None, False
         kinds = [getattr(p.annotation, "__name__", str(p.annotation)).rpartition(".")[2] for p in parameters]
         return parameters[0].name if kinds == ["RecordBatch"] else None, bool(kinds) and all(kind == "Array" for kind in kinds)
 
     def compute(self, batch):
-        """The outputs of a batch, as columns, and the errors of its rows."""
+        """Returns the output columns of a batch, and the errors by row, or None if no row failed."""
         import pyarrow as pa
 
         if batch.num_rows == 0:
@@ -163,7 +163,7 @@ class Function:
         return self.target(*row.values()) if self.by_position else self.target(**row)
 
     def _fit(self, returned) -> list:
-        """The outputs of a row, as scalars that fit their types."""
+        """Returns the outputs of a row as scalars, after checking their types."""
         import pyarrow as pa
 
         values = [returned]
@@ -178,13 +178,13 @@ class Function:
         return values
 
     def _is_spread(self, is_struct: bool) -> bool:
-        """Whether what the function returned holds its outputs as fields."""
+        """Reports whether the returned value contains the outputs as fields."""
         import pyarrow as pa
 
         return len(self.outputs) > 1 or is_struct and not pa.types.is_struct(self.outputs[0].type)
 
     def _columns(self, returned, rows: int) -> list:
-        """The outputs of a batch, from an array or, for several, from a batch or an array of structs."""
+        """Returns the output columns of a batch: from an array or, for several, from a batch or an array of structs."""
         import pyarrow as pa
 
         if isinstance(returned, (pa.RecordBatch, pa.Table)):
@@ -203,7 +203,8 @@ class Function:
         return fitted
 
     def expand(self, batch):
-        """The rows that each row of a batch gives, as columns behind the numbers of their rows, and errors."""
+        """Returns the result rows of all rows of a batch as columns, the first of which has the numbers of the input
+        rows, and the errors by result row."""
         rows = batch.to_pylist()
         if self.by_batch:
             groups = list(self.target(batch)) if rows else []
@@ -224,7 +225,7 @@ class Function:
         return [parents, *([row[i] for row in made] for i in range(len(self.outputs)))], errors
 
     def _plain(self, row):
-        """A row that a function yields, with its outputs by their names."""
+        """Returns a row that the function yielded as a dict of outputs, if it is a tuple of them."""
         if hasattr(row, "_asdict"):
             return row._asdict()
         if isinstance(row, tuple) and len(row) == len(self.outputs) > 1:
@@ -232,7 +233,7 @@ class Function:
         return row
 
     def tables(self, table) -> list:
-        """The batches that the function makes of all rows together."""
+        """Returns the batches that the function computes from all rows together."""
         import pyarrow as pa
 
         returned = self.target(table) if table.num_rows else []
@@ -247,7 +248,7 @@ class Function:
         return batches
 
     def reply(self, stream: bytes) -> bytes:
-        """The stream of outputs for a stream of rows."""
+        """Returns the stream of outputs for a stream of rows."""
         import pyarrow as pa
 
         table = pa.ipc.open_stream(stream).read_all()
@@ -300,9 +301,9 @@ def fault(error: BaseException) -> Fault:
 
 
 def serve_frames():
-    """Answers the calls of one function on the standard input until that ends."""
+    """Serves calls of one function on standard input until it ends."""
     calls, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what functions print is no reply
+    os.dup2(2, 1)  # the output of functions must not mix with replies
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     threading.Thread(target=end_with_parent, args=(os.getppid(),), daemon=True).start()
     replies.write(GREETING)
@@ -330,7 +331,7 @@ def end_with_parent(parent: int):
     os._exit(1)
 
 
-# Servers, which run a process for each function
+# Servers with a process for each function
 
 
 class Child:
@@ -363,12 +364,12 @@ class Child:
         self.process.wait()
 
 
-idle: list[Child] = []  # that which was used last is at the end
+idle: list[Child] = []  # the process used last is at the end
 idle_lock = threading.Lock()
 
 
 def run(call: dict, stream: bytes) -> bytes | Fault:
-    """Runs a call in a process of its function."""
+    """Runs a call in an idle process of its function, or in a new one."""
     identity = [call.get(name) for name in ("digest", "kind", "entrypoint", "backend", "adapter", "batch", "outputs", "initialization", "env")]
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     with idle_lock:
@@ -391,14 +392,14 @@ def run(call: dict, stream: bytes) -> bytes | Fault:
 
 
 def fetch(url: str) -> bytes:
-    """What the service has put aside because an event cannot carry it."""
+    """Downloads data that the service has stored because it is too large for an event."""
     with urllib.request.urlopen(url, timeout=CLOCK_SECONDS) as answer:
         return read_exactly(answer, int(answer.headers["Content-Length"]))
 
 
 def handler(event, _context):
-    """Answers a call of AWS Lambda. The URLs of an event, which the service has signed, stand for what is too large for
-    an event or a response."""
+    """Handles an invocation by AWS Lambda. Data that is too large for an event or a response is at signed URLs in the
+    event."""
     stream = fetch(event["arrow_url"]) if "arrow_url" in event else base64.b64decode(event["arrow"])
     reply = run(event["call"], stream)
     if isinstance(reply, Fault):
@@ -414,7 +415,7 @@ def handler(event, _context):
 
 class Handler(BaseHTTPRequestHandler):
     key: bytes
-    timeout = 60  # seconds for which a connection may be silent
+    timeout = 60  # seconds after which a silent connection ends
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
@@ -422,7 +423,7 @@ class Handler(BaseHTTPRequestHandler):
         if not (length.isascii() and length.isdecimal()):
             return self.refuse(411)
         if self.path.rpartition("/v1/")[2] != "call" or not self.is_signed():
-            return self.refuse(401)  # before a byte of the body is read
+            return self.refuse(401)  # before the body is read
         if int(length) > MOST_BYTES:
             return self.refuse(413)
         body = self.rfile.read(int(length))
@@ -436,7 +437,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.answer(200, reply, "application/vnd.apache.arrow.stream")
 
     def is_signed(self) -> bool:
-        """Whether the headers are signed, and with them the digest of the body."""
+        """Reports whether the signature covers the headers, which include the digest of the body."""
         moment, digest = self.headers.get("X-Tiltyard-Time", "0"), self.headers.get("X-Tiltyard-Content-SHA256", "")
         text = "\n".join([self.command, self.path, moment, digest])
         want = "TILTYARD-HMAC-SHA256 " + hmac.new(self.key, text.encode(), "sha256").hexdigest()
@@ -445,7 +446,7 @@ class Handler(BaseHTTPRequestHandler):
         return bool(fresh and is_digest) and hmac.compare_digest(want.encode(), self.headers.get("Authorization", "").encode())
 
     def refuse(self, status: int):
-        """Answers a request whose body is not read to its end, so that the connection cannot go on."""
+        """Refuses a request without reading its body, after which the connection cannot be used any more."""
         self.close_connection = True
         self.answer(status, b"", "text/plain")
 

@@ -1,6 +1,6 @@
-"""A loader of functions that come as pickles, for executor.py: EXECUTOR_LOADER=pickled:load.
+"""A loader of pickled functions for executor.py: EXECUTOR_LOADER=pickled:load.
 
-Whoever may create a view or a column can then run any code in the executor. The image must have the package that made
+Whoever may create a view or a column can then run any code in the executor. The image must contain the package that created
 the pickles, such as cloudpickle.
 """
 
@@ -10,7 +10,7 @@ import pickle
 
 
 def load(backend: str, envelope: bytes):
-    """The function of an envelope: a pickle, or a JSON object with one in base64 in the field payload."""
+    """Returns the function in an envelope: a pickle, or a JSON object with a base64-encoded pickle in the field payload."""
     try:
         data = base64.b64decode(json.loads(envelope)["payload"])
     except ValueError:

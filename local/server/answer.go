@@ -14,24 +14,24 @@ import (
 	"tiltyard/shared/process/backoff"
 )
 
-// These are the limits of connections. There is none for whole requests and responses: the handler
-// bounds those, because it knows how long an operation may take, and streams may be long.
+// Limits of connections. There is no limit for whole requests and responses: the handler bounds
+// these, because the time depends on the operation, and streams may be long.
 const (
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 64 << 10
 	drainTimeout   = 30 * time.Second
-	// lingerTimeout is how long kept connections have to end by a last answer, where the next one of
-	// the client would reach another process.
+	// lingerTimeout is the time that connections have to end with a last answer, if another process
+	// accepts the client's next connection.
 	lingerTimeout = 5 * time.Second
 )
 
 // answer serves requests until the context ends. It then accepts no new requests and waits a
-// limited time for those that run.
+// limited time for running ones.
 //
-// Where the socket outlives this process, no client notices. Its connections are told to end with
-// their next answer, as a client that sends a request on a connection while that is closed does not
-// know whether the request was served.
+// If another process has the socket, too, clients do not notice the end: their connections close
+// with the next answer. Closing an idle connection could cross with a request, and the client would
+// not know whether the request was served.
 func answer(ctx context.Context, s *handover.Socket, handler http.Handler, logger *slog.Logger) error {
 	var leaving atomic.Bool
 	var connections atomic.Int64
@@ -72,7 +72,7 @@ func answer(ctx context.Context, s *handover.Socket, handler http.Handler, logge
 		leaving.Store(true)
 		if err := s.Close(); err != nil {
 			logger.Warn("could not close the socket", "error", err)
-		} else if err := <-failed; !errors.Is(err, net.ErrClosed) { // or Shutdown, too, would close the socket, and fail
+		} else if err := <-failed; !errors.Is(err, net.ErrClosed) { // else Shutdown would close the socket again, and fail
 			logger.Warn("could not serve until the end", "error", err)
 		}
 		for end := time.Now().Add(lingerTimeout); connections.Load() > 0 && time.Now().Before(end); {

@@ -45,6 +45,7 @@ of a process do not show.`,
 	return cmd
 }
 
+// readAudit reads the audit lines of a file, which may be compressed.
 func readAudit(v *audit.Verifier, name string) (err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -61,7 +62,7 @@ func readAudit(v *audit.Verifier, name string) (err error) {
 	return v.Read(z)
 }
 
-// writeReport returns an error when something is wrong, so that the program ends with an exit status.
+// writeReport writes the findings. It returns an error if there are any, for the exit status.
 func writeReport(w io.Writer, r audit.Report) error {
 	for _, sentence := range r.Wrong {
 		if _, err := fmt.Fprintln(w, sentence); err != nil {

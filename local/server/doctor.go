@@ -15,10 +15,10 @@ import (
 	"tiltyard/shared/work/doctor"
 )
 
-// doctorCacheBytes is for what is read of one table after another.
+// doctorCacheBytes bounds the cached parts of tables.
 const doctorCacheBytes = 64 << 20
 
-// doctorSettings are the settings that determine where tables and records may lie.
+// doctorSettings are the settings that determine the locations of tables and records.
 var doctorSettings = append([]string{"records"}, importSettings...)
 
 func newDoctorCommand() *cobra.Command {
@@ -55,6 +55,7 @@ day old, whichever program began it. The exit code is 9 if faults are left.`,
 	return cmd
 }
 
+// runDoctor checks a root or, with store, only the guarantees of its store.
 func runDoctor(cmd *cobra.Command, fix, asJSON, store bool) error {
 	config, err := withoutClients(cmd)
 	if err != nil {
@@ -83,7 +84,7 @@ func runDoctor(cmd *cobra.Command, fix, asJSON, store bool) error {
 	return report.End(err)
 }
 
-// examineStore reports the guarantees that a store does not give.
+// examineStore reports the guarantees that a store lacks.
 func examineStore(ctx context.Context, home objectstore.Root, report *command.Report) error {
 	err := probe.Run(ctx, home.Store)
 	faults := probe.Faults(err)

@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/work/importing"
 )
 
-// importSettings are the settings that determine where tables may lie.
+// importSettings are the settings that determine the locations of tables.
 var importSettings = []string{"root", "allow-location"}
 
 func newImportCommand() *cobra.Command {
@@ -50,15 +50,17 @@ A second import adds the tables that are new since, and no table twice. A server
 	return cmd
 }
 
-// withoutClients reads the configuration of a command that works on a root itself.
+// withoutClients reads the configuration of a command that works on a root directly.
 func withoutClients(cmd *cobra.Command) (boot.Config, error) {
 	config, err := boot.Read(givenIfAny(cmd.Flags()), boot.Environment, boot.LocalDefaults)
 	if err == nil && !config.HasCredentials() {
-		config.Token = rand.Text() // no client is served, so the token is never used
+		config.Token = rand.Text() // required, but never used
 	}
 	return config, err
 }
 
+// runImport imports tables from a place. It permits a place outside of the configured locations, and
+// then prints the flag with which a server may read it.
 func runImport(cmd *cobra.Command, args []string, dryRun bool) error {
 	config, err := withoutClients(cmd)
 	if err != nil {
@@ -98,7 +100,7 @@ func runImport(cmd *cobra.Command, args []string, dryRun bool) error {
 	return err
 }
 
-// givenIfAny is given for a command that has only some of the flags.
+// givenIfAny returns a source of the flags that a command has.
 func givenIfAny(flags *pflag.FlagSet) boot.Source {
 	return func(s boot.Setting) (text string, ok bool) {
 		if flags.Lookup(s.Name) == nil {
@@ -108,7 +110,7 @@ func givenIfAny(flags *pflag.FlagSet) boot.Source {
 	}
 }
 
-// verb returns what happened, or in a dry run what would happen.
+// verb returns the outcome, in a dry run as an expectation.
 func verb(o importing.Outcome, dryRun bool) string {
 	if o == importing.Imported && dryRun {
 		return "to be imported"
@@ -116,7 +118,7 @@ func verb(o importing.Outcome, dryRun bool) string {
 	return string(o)
 }
 
-// writeResult writes one line: what happened, the kind, the name, the location, and the reason.
+// writeResult writes one line: the outcome, the kind, the name, the location, and the reason.
 func writeResult(w io.Writer, r importing.Result, dryRun bool) {
 	line := fmt.Sprintf("%s: %s %s", verb(r.Outcome, dryRun), r.Kind, strings.Join(r.ID, "$"))
 	if r.Place != "" {
@@ -128,8 +130,8 @@ func writeResult(w io.Writer, r importing.Result, dryRun bool) {
 	fmt.Fprintln(w, line)
 }
 
-// canonicalPlace spells a path or URL as the roots do: an absolute path free of links, or the URL
-// of a bucket.
+// canonicalPlace returns a path or URL in the form of the roots: an absolute path without symbolic
+// links, or the URL of a bucket.
 func canonicalPlace(place string) (string, error) {
 	scheme, rest, isURL := strings.Cut(place, "://")
 	switch {

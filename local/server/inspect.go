@@ -55,6 +55,7 @@ the page's buffer.`,
 	return cmd
 }
 
+// inspectTable reads the metadata of a table at a path or URL.
 func inspectTable(cmd *cobra.Command, place string, opts inspect.Options) (report *inspect.Report, err error) {
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	at, done, err := boot.OpenTable(place, log)

@@ -1,5 +1,5 @@
 // Command tiltyard is the whole service in one program: a catalog of Lance tables in a directory,
-// served over HTTP on this machine. It has the same handlers as the deployed functions.
+// served over HTTP. It has the same handlers as the deployed functions.
 package main
 
 import (
@@ -66,7 +66,7 @@ func newVersionCommand() *cobra.Command {
 	return cmd
 }
 
-// commit returns the commit of the build, as far as the build contains it.
+// commit returns the commit of the build, if the build contains it.
 func commit() string {
 	info, _ := debug.ReadBuildInfo()
 	name, changed := "unknown", ""

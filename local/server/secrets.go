@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/catalog/secretbox"
 )
 
-// secretsSettings are the settings that determine where secrets and their keys are.
+// secretsSettings are the settings that determine the locations of secrets and their keys.
 var secretsSettings = []string{"root", "allow-location", "secrets"}
 
 func newSecretsCommand() *cobra.Command {
@@ -53,7 +53,7 @@ continued by the next. Keys that seal no secret any more are listed, and can be 
 	return cmd
 }
 
-// withKeys opens what the configuration names for run.
+// withKeys opens the configured stores and the file of keys, and calls run with them.
 func withKeys(run func(cmd *cobra.Command, env *boot.Env, keys *secretbox.KeyFile) error) func(cmd *cobra.Command, _ []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		config, err := withoutClients(cmd)
@@ -75,6 +75,7 @@ func withKeys(run func(cmd *cobra.Command, env *boot.Env, keys *secretbox.KeyFil
 	}
 }
 
+// reseal encrypts all secrets with the current key, and names the keys that are no longer used.
 func reseal(cmd *cobra.Command, env *boot.Env, keys *secretbox.KeyFile) error {
 	names := catalog.Open(env.Objects, env.Now)
 	progress, seen := command.NewProgress(cmd, "looking for secrets"), 0

@@ -56,7 +56,7 @@ chooses a limit by the container or the machine.`,
 	return cmd
 }
 
-// addFlag adds the flag of a setting. The default is only for the help text: a flag that is not
+// addFlag adds the flag of a setting. The default serves only the help text: a flag that is not
 // given has no value, and package boot applies the default.
 func addFlag(flags *pflag.FlagSet, s boot.Setting) {
 	text := s.Default
@@ -67,8 +67,8 @@ func addFlag(flags *pflag.FlagSet, s boot.Setting) {
 	flags.Var(&flagValue{shown: text, kind: s.Value, several: s.Several}, s.Name, usage)
 }
 
-// flagValue is the text of a flag. If the flag is given several times, the last text counts, and of a
-// list all do.
+// flagValue is the value of a flag. If the flag is repeated, the last text counts, or all of them
+// for a list.
 type flagValue struct {
 	shown   string
 	kind    string
@@ -84,7 +84,7 @@ func (v *flagValue) String() string {
 	return strings.Join(v.given, ",")
 }
 
-// Set takes one text.
+// Set implements pflag.Value.
 func (v *flagValue) Set(text string) error {
 	if !v.several {
 		v.given = nil
@@ -96,7 +96,7 @@ func (v *flagValue) Set(text string) error {
 // Type returns the placeholder in the help.
 func (v *flagValue) Type() string { return v.kind }
 
-// given is the source of the flags on the command line.
+// given returns a source of the flags on the command line.
 func given(flags *pflag.FlagSet) boot.Source {
 	return func(s boot.Setting) (text string, ok bool) {
 		flag := flags.Lookup(s.Name)
@@ -138,7 +138,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	defer holdHeapFloor()()
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer startSweeps(ctx, env.Records, env.Logger)()
-	var secrets []string // what a successor has to know beyond the arguments and the environment
+	var secrets []string // a successor needs these in addition to the arguments and the environment
 	if made {
 		secrets = append(secrets, "TILTYARD_TOKEN="+config.Token)
 	}
@@ -151,7 +151,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	return answer(cmd.Context(), socket, handler, env.Logger)
 }
 
-// closeTraces sends the spans that are left, within a short time.
+// closeTraces sends the remaining spans, within a short time.
 func closeTraces(ctx context.Context, env *boot.Env) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer done()
@@ -180,8 +180,8 @@ func openServices(env *boot.Env) (all.Services, error) {
 }
 
 // greet prints the address of the server and how to connect, in lines that can be copied. It does
-// not repeat a token that the user has set. It prints one that was made for this run, which appears
-// nowhere else.
+// not repeat a token that the user has set. It prints a token that was generated for this run,
+// because the token appears nowhere else.
 func greet(w io.Writer, env *boot.Env, at net.Addr, made bool) {
 	url := "http://" + reachable(at) + env.BasePath
 	token, source := "...", "as configured"
@@ -198,7 +198,7 @@ func greet(w io.Writer, env *boot.Env, at net.Addr, made bool) {
 		env.Objects.Home().URI, url, source, token, program())
 }
 
-// program returns how the program was called, as a shell takes it: it need not be where a shell looks for programs.
+// program returns the command by which the program was called, for copying to a shell. The program need not be in PATH.
 func program() string {
 	if called := os.Args[0]; !strings.ContainsAny(called, " '\"\\$`\t\n") {
 		return called
@@ -206,7 +206,7 @@ func program() string {
 	return "tiltyard"
 }
 
-// reachable returns the address that a client on this machine connects to.
+// reachable returns the address for clients on this machine.
 func reachable(at net.Addr) string {
 	host, port, err := net.SplitHostPort(at.String())
 	if err != nil {

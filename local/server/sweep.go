@@ -8,11 +8,12 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// sweepEvery is the interval at which expired records are deleted, and their least age. The server
-// keeps the answers to requests for that long.
+// sweepEvery is the interval between deletions of expired records, and the minimum time since their
+// expiry. The server keeps the answers to requests for that long.
 const sweepEvery = 24 * time.Hour
 
-// startSweeps deletes expired records at intervals until the context ends. wait returns after that.
+// startSweeps deletes expired records at intervals until the context ends. wait waits until it has
+// stopped.
 func startSweeps(ctx context.Context, records record.Store, logger *slog.Logger) (wait func()) {
 	done := make(chan struct{})
 	go func() {

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/boot"
 )
 
-// notOfWork are the settings that only matter to who serves clients.
+// notOfWork are the settings that only matter to servers.
 var notOfWork = []string{
 	"listen", "token", "api-keys", "jwks", "issuer", "audience", "jwt-type", "policies", "vend-role", "vend-tags", "vend-keys", "base-path", "metrics", "check-store",
 	"stall-timeout", "stream", "max-json-bytes", "max-query-bytes", "max-upload-bytes", "max-result-bytes", "max-message-bytes", "max-batch-bytes",
@@ -41,6 +41,7 @@ minutes or 3 GiB, or that has shown to, waits in that queue.`,
 	return cmd
 }
 
+// work runs heavy jobs until the context ends.
 func work(cmd *cobra.Command, _ []string) error {
 	config, err := boot.Read(givenIfAny(cmd.Flags()), boot.Environment, boot.LocalDefaults)
 	if err != nil {
@@ -50,7 +51,7 @@ func work(cmd *cobra.Command, _ []string) error {
 		return errors.New("no queue of heavy work is configured (--heavy-jobs)")
 	}
 	if !config.HasCredentials() {
-		config.Token = rand.Text() // never used, as there are no clients
+		config.Token = rand.Text() // required, but there are no clients
 	}
 	env, err := boot.Open(config, cmd.ErrOrStderr())
 	if err != nil {

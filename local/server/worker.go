@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	// jobsAtATime is how many jobs run beside the requests.
+	// jobsAtATime is the number of jobs that run in parallel to requests.
 	jobsAtATime = 2
-	// lookEvery is the interval at which all tables are checked for maintenance, including those
-	// that are not written to.
+	// lookEvery is the interval at which all tables are checked for maintenance, including tables that
+	// are not written.
 	lookEvery = 24 * time.Hour
-	// followEvery is the interval at which all views that follow their sources are looked at. Writes
-	// through the server cause looks of their own.
+	// followEvery is the interval between looks at all views with automatic refresh. Writes through the
+	// server cause looks of their own.
 	followEvery = time.Hour
-	// announceEvery is the interval at which changes are announced that no look has announced, such as commits of
-	// other programs.
+	// announceEvery is the interval at which changes are announced that no look has announced, such as commits of other
+	// programs.
 	announceEvery = time.Hour
-	// reviveEvery is the interval at which the server looks for jobs whose messages are lost. They
-	// belong to another server over the same root, which has died.
+	// reviveEvery is the interval at which the server searches for jobs whose messages are lost,
+	// because another server on the same root has died.
 	reviveEvery = 5 * time.Minute
 )
 
-// startWorker runs jobs until the context ends. wait returns after that. It begins with jobs that
-// an earlier run of the program has left, as soon as that has ended.
+// startWorker runs jobs until the context ends. wait waits until it has stopped. As soon as an
+// earlier process has ended, it resumes the jobs that the process left.
 func startWorker(ctx context.Context, services all.Services, env *boot.Env, earlierEnded <-chan struct{}) (wait func()) {
 	var group sync.WaitGroup
 	group.Go(func() { services.Worker.Serve(ctx, jobsAtATime) })
 	group.Go(func() {
 		<-earlierEnded
-		find := services.Worker.Recover // the first search is for the jobs that this program has left
+		find := services.Worker.Recover // the first search is for the jobs of earlier runs of this program
 		every(ctx, reviveEvery, func() {
 			jobs, err := find(ctx)
 			if err != nil && ctx.Err() == nil {

@@ -18,8 +18,8 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// ask calls an operation with a JSON answer. The response is nil for an empty answer, which means
-// that there was nothing to do.
+// ask calls an operation with a JSON answer. The response is nil if the answer is empty, which
+// means that there was nothing to do.
 func ask[Resp any](ctx context.Context, c *Client, operation string, req protocol.Request) (*Resp, error) {
 	call, err := c.newCall(operation, req)
 	if err != nil {
@@ -28,7 +28,7 @@ func ask[Resp any](ctx context.Context, c *Client, operation string, req protoco
 	return askCall[Resp](ctx, call)
 }
 
-// Call calls any operation with a JSON request and answer. The result is a pointer to the response type of op, or nil for
+// Call calls an operation with a JSON request and answer. The result is a pointer to the response type of op, or nil for
 // an empty answer.
 func (c *Client) Call(ctx context.Context, op protocol.Operation, req protocol.Request) (any, error) {
 	if !op.IsJSON() {
@@ -50,7 +50,7 @@ func (c *Client) Call(ctx context.Context, op protocol.Operation, req protocol.R
 	return resp, err
 }
 
-// upload calls an operation that takes rows and answers with a JSON value.
+// upload calls an operation that receives rows and answers in JSON.
 func upload[Resp any](ctx context.Context, c *Client, operation string, req protocol.Request, rows Source) (*Resp, error) {
 	call, err := c.newCall(operation, req)
 	if err != nil {
@@ -60,6 +60,7 @@ func upload[Resp any](ctx context.Context, c *Client, operation string, req prot
 	return askCall[Resp](ctx, call)
 }
 
+// askCall sends a call and decodes its JSON answer.
 func askCall[Resp any](ctx context.Context, call *call) (*Resp, error) {
 	var resp *Resp
 	err := call.send(ctx, func(answer *http.Response) error {
@@ -79,9 +80,10 @@ func askCall[Resp any](ctx context.Context, call *call) (*Resp, error) {
 	return resp, nil
 }
 
-// maxAnswerBytes bounds a JSON answer, which is read as a whole. Lists are read page by page.
+// maxAnswerBytes bounds a JSON answer, which is read as a whole. Lists come page by page.
 const maxAnswerBytes = 256 << 20
 
+// readJSON decodes an answer of bounded size. Malformed answers wrap ErrAnswer.
 func readJSON(body io.Reader, into any) error {
 	data, err := io.ReadAll(io.LimitReader(body, maxAnswerBytes+1))
 	if err != nil {
@@ -102,14 +104,16 @@ type call struct {
 	operation protocol.Operation
 	url       string
 	header    http.Header
-	body      []byte    // JSON; nil for a GET
-	rows      *Source   // the body is these rows
-	sent      *rowsBody // the rows of the last try
-	follows   bool      // an answer may lead to a URL of the storage, which needs no token
-	// repeatable: the server does it once however often it is sent, whether it honours keys or not.
+	body      []byte    // JSON, or nil for a GET
+	rows      *Source   // the rows of the body, or nil
+	sent      *rowsBody // the body of the last attempt
+	follows   bool      // the answer may redirect to the storage, which must not get the token
+	// repeatable is set if the server performs the call once however often it is sent, even without
+	// support for keys.
 	repeatable bool
 }
 
+// newCall encodes a request. It panics if there is no such operation.
 func (c *Client) newCall(name string, req protocol.Request) (*call, error) {
 	op, ok := operations.Lookup(name)
 	if !ok {
@@ -132,6 +136,7 @@ func (c *Client) newCall(name string, req protocol.Request) (*call, error) {
 		}
 	}
 	call.header.Set("User-Agent", userAgent)
+	// The id and the key are generated once, so that every attempt sends the same ones.
 	call.header.Set("X-Request-Id", rand.Text())
 	if op.Access == protocol.Write {
 		call.header.Set("Idempotency-Key", rand.Text())
@@ -144,8 +149,8 @@ const (
 	contentJSON = "application/json"
 )
 
-// send sends the call until there is an answer, and passes one that is no refusal to receive, which
-// closes its body. An error of receive counts as a lost answer, unless it is about its form.
+// send sends the call until there is an answer. It passes a successful answer to receive, which
+// closes its body. An error of receive counts as a lost answer, unless it wraps ErrAnswer.
 func (c *call) send(ctx context.Context, receive func(*http.Response) error) error {
 	for try := 0; ; try++ {
 		outcome, err := c.try(ctx, receive)
@@ -161,7 +166,7 @@ func (c *call) send(ctx context.Context, receive func(*http.Response) error) err
 	}
 }
 
-// wrap names the operation in an error that does not.
+// wrap adds the name of the operation to an error, unless it is an [Error], which has it.
 func (c *call) wrap(err error) error {
 	if named := (*Error)(nil); errors.As(err, &named) {
 		return err
@@ -169,7 +174,7 @@ func (c *call) wrap(err error) error {
 	return fmt.Errorf("%s: %w", c.operation.Name, err)
 }
 
-// try sends the call once.
+// try sends the call once. Its outcome decides whether another attempt is possible.
 func (c *call) try(ctx context.Context, receive func(*http.Response) error) (outcome, error) {
 	request, err := http.NewRequestWithContext(ctx, c.operation.Methods[0], c.url, nil)
 	if err != nil {
@@ -179,6 +184,7 @@ func (c *call) try(ctx context.Context, receive func(*http.Response) error) (out
 	if c.client.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.client.token)
 	}
+	// Let the server stop when this client no longer waits.
 	if end, ok := ctx.Deadline(); ok {
 		request.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(max(time.Until(end).Milliseconds(), 1), 10))
 	}
@@ -186,6 +192,7 @@ func (c *call) try(ctx context.Context, receive func(*http.Response) error) (out
 	answer, err := c.client.http.Do(request)
 	if rows != nil {
 		defer func() { _ = rows.Close() }()
+		// An error of the source also breaks the request. Report it instead, and do not retry.
 		if failed := rows.failure(); failed != nil && err != nil {
 			return outcome{kind: final}, failed
 		}
@@ -203,6 +210,7 @@ func (c *call) try(ctx context.Context, receive func(*http.Response) error) (out
 		refusal := readRefusal(c.operation.Name, answer)
 		return outcomeOf(refusal, answer), refusal
 	}
+	// A malformed answer stays malformed; another error broke the connection.
 	if err := receive(answer); errors.Is(err, ErrAnswer) {
 		return outcome{kind: final}, err
 	} else if err != nil {
@@ -211,9 +219,9 @@ func (c *call) try(ctx context.Context, receive func(*http.Response) error) (out
 	return outcome{}, nil
 }
 
-// follow follows a redirect. It does not send the token, which is for the server alone.
+// follow follows a redirect without sending the token, because only the server may see it.
 func (c *call) follow(ctx context.Context, answer *http.Response) (*http.Response, error) {
-	_ = answer.Body.Close() // has nothing
+	_ = answer.Body.Close() // the redirect has no body
 	target, err := answer.Location()
 	if err != nil {
 		return nil, fmt.Errorf("%w: it leads nowhere: %w", ErrAnswer, err)
@@ -232,10 +240,11 @@ func (c *call) beyond(answer *http.Response) bool {
 }
 
 // setBody sets the body of a request. The request has no GetBody, so that net/http does not repeat
-// it by itself: only [call.again] can decide whether that is safe.
+// it: only [call.again] can decide whether that is safe.
 func (c *call) setBody(ctx context.Context, request *http.Request) *rowsBody {
 	switch {
 	case c.rows != nil:
+		// The previous attempt may still read the source.
 		if c.sent != nil {
 			c.sent.wait()
 		}

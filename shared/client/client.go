@@ -2,25 +2,25 @@
 // HTTP, on any server of the Lance Namespace protocol.
 //
 // A [Client] has a method for each operation that takes a request of package protocol and returns
-// its response. Rows are Arrow record batches: uploads take them from a [Source] and answers give
-// them as [Rows], both batch by batch, so that a table may be larger than the memory. Lists also come as
-// iterators over all pages ([Client.Tables]), and [Client.Wait] waits for a job.
+// its response. Rows are Arrow record batches: uploads read them from a [Source] and answers return
+// them as [Rows], both batch by batch, so that a table may be larger than the memory. Iterators
+// such as [Client.Tables] visit all pages of a list, and [Client.Wait] waits for a job.
 //
 // # Errors
 //
-// A refusal of the server is an [Error] that wraps a *[protocol.Error], so programs ask for its
-// code:
+// If the server refuses a request, the error is an [Error] that wraps a *[protocol.Error], so
+// programs can test its code:
 //
 //	if errors.Is(err, protocol.TableNotFound) { … }
 //
 // # Repeated requests
 //
-// The client repeats requests by itself, with growing pauses. It repeats a read whenever there was
-// no answer, or one that is about the moment only. It repeats a write when the server cannot have
-// begun it: no connection was made, or the answer is that nothing has changed. A write whose answer
-// was lost may have happened. The client sends each write with an Idempotency-Key, and repeats
-// such a write under the same key if the server declares that it honours the key. Otherwise the
-// error is returned. No server keeps the answer to CreateSecret, so the client does not repeat that.
+// The client repeats requests, with growing pauses. It repeats a read if there was no answer, or a
+// temporary error. It repeats a write if the server cannot have begun it: no connection was made,
+// or the answer is that nothing has changed. A write whose answer was lost may have been performed.
+// The client sends each write with an Idempotency-Key, and repeats such a write under the same key
+// if the server declares that it honours the key. Otherwise it returns the error. No server stores
+// the answer to CreateSecret, so the client does not repeat that.
 package client
 
 import (
@@ -44,19 +44,19 @@ type Client struct {
 	http  *http.Client
 
 	mu    sync.Mutex
-	keyed *bool // whether the server honours idempotency keys; nil: not known yet
+	keyed *bool // whether the server honours idempotency keys; nil before it is known
 }
 
-// Options configures a client. The zero value of each field is a sensible default.
+// Options configure a client. The zero value of each field is a sensible default.
 type Options struct {
-	// Token is sent as bearer token with each request. It may be an API key. Empty: none.
+	// Token is sent as bearer token with each request. It may be an API key. Empty sends none.
 	Token string
-	// Transport makes the requests. Nil: a transport with the proxies of the environment.
+	// Transport makes the requests. Nil means a transport with the proxies of the environment.
 	Transport http.RoundTripper
 }
 
-// New returns a client of the server at a URL such as http://127.0.0.1:10024, which may have a path
-// in front of /v1. It makes no request.
+// New returns a client of the server at a URL such as http://127.0.0.1:10024. The URL may have a
+// path, which precedes /v1. New sends no request.
 func New(base string, opts Options) (*Client, error) {
 	parsed, err := url.Parse(base)
 	switch {
@@ -75,7 +75,7 @@ func New(base string, opts Options) (*Client, error) {
 	}
 	return &Client{base: parsed, token: opts.Token, http: &http.Client{
 		Transport: transport,
-		// A token goes to the server that it is for, and to no other.
+		// Redirects must not carry the token to another server; call.follow handles them.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
@@ -92,8 +92,8 @@ func newTransport() http.RoundTripper {
 	}
 }
 
-// ID names the object of a request: its namespaces and then its name. Without names it is the root
-// namespace.
+// ID returns the id of a request's object: its namespaces and then its name. Without names it is
+// the root namespace.
 //
 //	&tableapi.DescribeRequest{Common: client.ID("sales", "orders")}
 func ID(names ...string) protocol.Common { return protocol.Common{ID: names} }

@@ -14,8 +14,9 @@ import (
 	"tiltyard/shared/protocol/secretapi"
 )
 
-// encodePath fills the parameters in the path of an operation. Everything but letters, digits and a
-// few marks is percent-encoded; a space is %20, since + is a plus sign to some servers.
+// encodePath fills the parameters in the path of an operation. It percent-encodes everything but
+// letters, digits and a few marks. A space becomes %20, because some servers do not decode + as a
+// space.
 func encodePath(op protocol.Operation, req protocol.Request) (string, error) {
 	values := map[string]string{}
 	if id := req.RequestCommon().ID; strings.Contains(op.Path, "{id}") {
@@ -43,7 +44,8 @@ func encodePath(op protocol.Operation, req protocol.Request) (string, error) {
 	return strings.Join(segments, "/"), nil
 }
 
-// encodeQuery returns the fields of a request that are tagged query and not zero.
+// encodeQuery returns the query parameters of a request: its fields that are tagged query and not
+// zero.
 func encodeQuery(req protocol.Request) (url.Values, error) {
 	values := url.Values{}
 	var failed error
@@ -63,7 +65,7 @@ func encodeQuery(req protocol.Request) (url.Values, error) {
 	return values, failed
 }
 
-// parameter returns the texts of a parameter, one for each time that it is given.
+// parameter returns the texts of a query parameter, one for each occurrence.
 func parameter(v reflect.Value) ([]string, error) {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -82,6 +84,7 @@ func parameter(v reflect.Value) ([]string, error) {
 		return []string{strconv.FormatBool(value)}, nil
 	case int64:
 		return []string{strconv.FormatInt(value, 10)}, nil
+	// A map is sent as a JSON object in one parameter.
 	case map[string]string:
 		text, err := json.Marshal(value)
 		return []string{string(text)}, err
@@ -89,7 +92,7 @@ func parameter(v reflect.Value) ([]string, error) {
 	panic("client: a query parameter has the unsupported type " + v.Type().String())
 }
 
-// eachField visits the fields of a struct and of its embedded structs.
+// eachField visits the exported fields of a struct and of its embedded structs.
 func eachField(v reflect.Value, visit func(reflect.StructField, reflect.Value)) {
 	for i := range v.NumField() {
 		if field := v.Type().Field(i); field.Anonymous {
@@ -100,8 +103,8 @@ func eachField(v reflect.Value, visit func(reflect.StructField, reflect.Value)) 
 	}
 }
 
-// encodeBody writes a request as a JSON object without the fields that are zero, at any depth: a
-// null or an empty text means something to some servers, and the absence of a field does not.
+// encodeBody encodes a request as a JSON object without zero fields, at any depth. Some servers
+// treat a null or an empty text differently from a missing field.
 func encodeBody(req protocol.Request) ([]byte, error) {
 	return json.Marshal(plain(reflect.ValueOf(req).Elem()))
 }
@@ -111,8 +114,9 @@ var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// plain turns a value into maps, slices and values that write themselves.
+// plain converts a value to maps, slices and values that marshal themselves, without zero fields.
 func plain(v reflect.Value) any {
+	// Secrets marshal to a placeholder; only this request may contain the value.
 	if secret, ok := v.Interface().(secretapi.Concealed); ok {
 		return string(secret)
 	}
@@ -132,6 +136,7 @@ func plain(v reflect.Value) any {
 		})
 		return object
 	case reflect.Slice:
+		// Bytes are encoded in base64 by the JSON package.
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return v.Interface()
 		}

@@ -12,14 +12,15 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
-// An Error is the refusal of a request by the server. It wraps a *[protocol.Error] with the code,
-// the message and the detail that the server sent.
+// An Error is an error response of the server. It wraps a *[protocol.Error] with the code, the
+// message and the detail of the response.
 type Error struct {
-	Operation string // DescribeTable
-	Status    int    // of HTTP
-	// RequestID names the request in the log of the server.
+	Operation string // such as DescribeTable
+	Status    int    // HTTP status
+	// RequestID identifies the request in the log of the server.
 	RequestID string
-	// Kind is the last part of the problem's type, such as table-not-found; empty for other servers.
+	// Kind is the last part of the problem's type, such as table-not-found; other servers than Tiltyard
+	// send none.
 	Kind string
 
 	refusal  *protocol.Error
@@ -28,16 +29,16 @@ type Error struct {
 	fleeting bool // a repetition may succeed
 }
 
-// Error returns the message of the server with the name of the operation.
+// Error returns the name of the operation and the message of the server.
 func (e *Error) Error() string { return e.Operation + ": " + e.refusal.Error() }
 
 // Unwrap returns the *[protocol.Error].
 func (e *Error) Unwrap() error { return e.refusal }
 
-// maxProblemBytes bounds the bytes read of an error body.
+// maxProblemBytes bounds the body of an error response that is read.
 const maxProblemBytes = 1 << 20
 
-// problem is the body of a refusal.
+// problem is the JSON body of an error response.
 type problem struct {
 	Error     string         `json:"error"`
 	Code      *protocol.Code `json:"code"`
@@ -45,7 +46,7 @@ type problem struct {
 	Title     string         `json:"title"`
 	Detail    string         `json:"detail"`
 	RequestID string         `json:"request_id"`
-	Retryable *bool          `json:"retryable"` // of this service only
+	Retryable *bool          `json:"retryable"` // only Tiltyard sends it
 }
 
 // readRefusal converts an error response to an Error. A body without a code comes from a gateway in
@@ -55,6 +56,7 @@ func readRefusal(operation string, answer *http.Response) *Error {
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxProblemBytes))
 	e.body = body
 	var p problem
+	// Without a code the response comes from a proxy, a gateway, or another server.
 	if err := json.Unmarshal(body, &p); err != nil || p.Code == nil {
 		e.refusal = foreignRefusal(answer, body)
 	} else {
@@ -66,7 +68,9 @@ func readRefusal(operation string, answer *http.Response) *Error {
 		e.RequestID = p.RequestID
 	}
 	e.fleeting = isFleeting(answer.StatusCode, e.refusal.Code)
+	// A throttled request was not begun, whatever the body.
 	e.settled = answer.StatusCode == http.StatusTooManyRequests
+	// Tiltyard states explicitly whether nothing was changed.
 	if p.Retryable != nil {
 		e.refusal.Unsettled = e.fleeting && !*p.Retryable && isMomentary(e.refusal.Code)
 		e.settled = *p.Retryable
@@ -74,8 +78,8 @@ func readRefusal(operation string, answer *http.Response) *Error {
 	return e
 }
 
-// isMomentary reports whether the same request may succeed a little later. Tiltyard marks an error
-// with such a code as not retryable if the change may have been made.
+// isMomentary reports whether a request with this error code may succeed a little later. If the
+// change may have been made, Tiltyard marks the error as not retryable.
 func isMomentary(code protocol.Code) bool {
 	switch code {
 	case protocol.ConcurrentModification, protocol.ServiceUnavailable, protocol.Throttling:
@@ -84,6 +88,7 @@ func isMomentary(code protocol.Code) bool {
 	return false
 }
 
+// isFleeting reports whether an error response of another server is temporary.
 func isFleeting(status int, code protocol.Code) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -92,7 +97,8 @@ func isFleeting(status int, code protocol.Code) bool {
 	return status == http.StatusConflict && isMomentary(code)
 }
 
-// foreignRefusal makes the best of an answer that is not of the protocol.
+// foreignRefusal returns an error for a response that does not follow the protocol, such as one
+// from a gateway.
 func foreignRefusal(answer *http.Response, body []byte) *protocol.Error {
 	code := protocol.Internal
 	switch answer.StatusCode {
@@ -120,7 +126,7 @@ func foreignRefusal(answer *http.Response, body []byte) *protocol.Error {
 // ErrAnswer is wrapped by errors about a response that violates the protocol.
 var ErrAnswer = errors.New("the answer of the server is malformed")
 
-// An UnreadableTable is the error about a table that a search could not look into.
+// An UnreadableTable is the error for a table that a search could not read.
 type UnreadableTable tableapi.Unreadable
 
 // Error names the table and the reason.

@@ -20,9 +20,9 @@ import (
 	"tiltyard/shared/protocol/viewapi"
 )
 
-// The methods of this file iterate over the entries of a list on all its pages. They request the
-// next page when the loop needs it, and the first error ends the loop. Limit is the size of a page,
-// 1,000 if it is nil, and PageToken is the start of the list.
+// The methods of this file iterate over all pages of a list. They request the next page when the
+// loop needs it, and the first error ends the loop. Limit is the size of a page, 1,000 if it is
+// nil, and PageToken is the start of the list.
 
 const pageSize = 1000
 
@@ -65,7 +65,7 @@ func (c *Client) AllTables(ctx context.Context, req *tableapi.ListAllRequest) it
 	})
 }
 
-// Dropped yields the objects that were dropped in a namespace, at any depth, and can be restored.
+// Dropped yields the dropped objects in a namespace, at any depth, that can be restored.
 func (c *Client) Dropped(ctx context.Context, req *namespaceapi.ListDroppedRequest) iter.Seq2[namespaceapi.DroppedObject, error] {
 	next := *req
 	return pages(next.Page, func(page protocol.Page) ([]namespaceapi.DroppedObject, string, error) {
@@ -78,8 +78,8 @@ func (c *Client) Dropped(ctx context.Context, req *namespaceapi.ListDroppedReque
 	})
 }
 
-// Found yields the tables that meet conditions. A table that cannot be read, so that it is not known whether it
-// meets them, comes as an [UnreadableTable], an error after which the loop may go on.
+// Found yields the tables that meet conditions. For a table that cannot be read, it yields an [UnreadableTable] error,
+// after which the loop may continue.
 func (c *Client) Found(ctx context.Context, req *tableapi.FindRequest) iter.Seq2[tableapi.Found, error] {
 	type result struct {
 		table      tableapi.Found
@@ -188,7 +188,7 @@ func (c *Client) MaterializedViews(ctx context.Context, req *viewapi.ListMateria
 	})
 }
 
-// Views yields the names of the views in a namespace that have no rows of their own.
+// Views yields the names of the plain views in a namespace, which store no rows.
 func (c *Client) Views(ctx context.Context, req *viewapi.ListRequest) iter.Seq2[string, error] {
 	next := *req
 	return pages(next.Page, func(page protocol.Page) ([]string, string, error) {
@@ -231,18 +231,19 @@ func (c *Client) Functions(ctx context.Context, req *functionapi.ListRequest) it
 	})
 }
 
-// A Tag is a name of a version.
+// A Tag is a named reference to a version.
 type Tag struct {
 	Name string
 	refapi.TagContents
 }
 
-// A Branch is a line of versions of its own.
+// A Branch is a separate line of versions.
 type Branch struct {
 	Name string
 	refapi.BranchContents
 }
 
+// tags returns the tags of a response, ordered by name.
 func tags(resp *refapi.ListTagsResponse) []Tag {
 	var all []Tag
 	for _, name := range slices.Sorted(maps.Keys(resp.Tags)) {
@@ -251,6 +252,7 @@ func tags(resp *refapi.ListTagsResponse) []Tag {
 	return all
 }
 
+// branches returns the branches of a response, ordered by name.
 func branches(resp *refapi.ListBranchesResponse) []Branch {
 	var all []Branch
 	for _, name := range slices.Sorted(maps.Keys(resp.Branches)) {
@@ -259,7 +261,8 @@ func branches(resp *refapi.ListBranchesResponse) []Branch {
 	return all
 }
 
-// pages yields the entries of a list, which list returns page by page with the token of the next one.
+// pages yields the entries of all pages. list returns the entries of a page and the token of the
+// next one.
 func pages[T any](page protocol.Page, list func(protocol.Page) ([]T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		page := page
@@ -268,6 +271,7 @@ func pages[T any](page protocol.Page, list func(protocol.Page) ([]T, string, err
 		}
 		for {
 			entries, next, err := list(page)
+			// A server that repeats its token would make the loop endless.
 			if err == nil && next != "" && next == page.PageToken {
 				err = fmt.Errorf("%w: the page after token %.80q has the same token", ErrAnswer, next)
 			}

@@ -22,20 +22,21 @@ import (
 const (
 	// defaultPartBytes is the size of a part in memory.
 	defaultPartBytes = 64 << 20
-	// partsAtOnce is the number of parts that are sent in parallel. The next one is read meanwhile.
+	// partsAtOnce bounds the parts sent in parallel. Meanwhile the next one is read.
 	partsAtOnce = 2
-	// abortTime bounds the abort of an upload, which continues after the end of the context.
+	// abortTime bounds the abort of an upload, which continues after the context has ended.
 	abortTime = 10 * time.Second
 )
 
-// InsertInParts is InsertIntoTable for any number of rows, also of a [Source] that can be read once.
-// It reads parts of about partBytes, 64 MiB if that is 0, and holds three of them at most. Rows that
-// fill more than one are sent as a multipart write: a part whose answer is lost is sent again alone,
-// one that is too large for a request is divided, and all parts become one version, in the order of
-// the source, or none. If that fails, the same call within 15 minutes adds the rows once, even if the
-// first one has added them without an answer.
+// InsertInParts inserts any number of rows, also from a [Source] that can be read only once. It
+// reads parts of about partBytes, or 64 MiB if that is 0, and keeps at most three in memory.
 //
-// The rows of a server without multipart writes go in one request.
+// Rows that fill more than one part are sent as a multipart write. The client repeats a part whose
+// answer was lost, and splits a part that is too large for a request. All parts become one version,
+// in the order of the source, or none do. If the call fails, the same call within 15 minutes adds
+// the rows once, even if the first one has added them but lost the answer.
+//
+// If the server has no multipart writes, all rows go into one request.
 func (c *Client) InsertInParts(ctx context.Context, req *dataapi.InsertRequest, rows Source, partBytes int64) (*dataapi.InsertResponse, error) {
 	r := &partReader{schema: rows.Schema}
 	r.partBytes.Store(cmp.Or(partBytes, defaultPartBytes))
@@ -50,6 +51,7 @@ func (c *Client) InsertInParts(ctx context.Context, req *dataapi.InsertRequest, 
 	if err != nil {
 		return nil, err
 	}
+	// One part is enough, unless the server refuses its size.
 	if r.ended {
 		answer, err := c.InsertIntoTable(ctx, req, first.source(r.schema))
 		if !isTooLarge(err) {
@@ -72,14 +74,14 @@ func (c *Client) InsertInParts(ctx context.Context, req *dataapi.InsertRequest, 
 	return answer, err
 }
 
-// isUnserved reports whether a server does not have the operation.
+// isUnserved reports whether an error means that the server lacks the operation.
 func isUnserved(err error) bool {
 	var refusal *Error
 	return errors.As(err, &refusal) && (protocol.HasCode(err, protocol.Unsupported) ||
-		refusal.Status == http.StatusNotFound && protocol.HasCode(err, protocol.Internal)) // the latter is no server of ours
+		refusal.Status == http.StatusNotFound && protocol.HasCode(err, protocol.Internal)) // the latter comes from a server other than Tiltyard
 }
 
-// isTooLarge reports whether a request has more bytes than the server takes in one.
+// isTooLarge reports whether an error means that the body exceeds the server's limit.
 func isTooLarge(err error) bool {
 	var refusal *Error
 	return errors.As(err, &refusal) && refusal.Status == http.StatusRequestEntityTooLarge
@@ -90,11 +92,11 @@ type partReader struct {
 	schema    *arrow.Schema
 	partBytes atomic.Int64
 	next      func() (arrow.RecordBatch, error, bool)
-	ahead     arrow.RecordBatch // read, and in no part yet
-	ended     bool              // there are no more rows
+	ahead     arrow.RecordBatch // read, but not in a part yet
+	ended     bool              // the source has no more rows
 }
 
-// part returns the next rows.
+// part returns the next rows, of about partBytes.
 func (r *partReader) part() (*rowsPart, error) {
 	part := new(rowsPart)
 	for size := int64(0); ; {
@@ -117,7 +119,7 @@ func (r *partReader) part() (*rowsPart, error) {
 	}
 }
 
-// rest returns a part and all rows after it.
+// rest returns a source of a part and all rows after it. It can be read once.
 func (r *partReader) rest(part *rowsPart) Source {
 	return Source{Schema: r.schema, Once: true, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		for _, batch := range part.batches {
@@ -136,7 +138,7 @@ func (r *partReader) rest(part *rowsPart) Source {
 	}}
 }
 
-// A rowsPart has rows in memory.
+// A rowsPart is a part in memory.
 type rowsPart struct{ batches []arrow.RecordBatch }
 
 func (p *rowsPart) source(schema *arrow.Schema) Source { return Batches(schema, p.batches...) }
@@ -163,7 +165,7 @@ func sizeOf(batch arrow.RecordBatch) (size int64) {
 	return size
 }
 
-// halves divides the rows.
+// halves splits the rows in two parts.
 func (p *rowsPart) halves() (first, second *rowsPart) {
 	first, second = new(rowsPart), new(rowsPart)
 	left := p.rows() / 2
@@ -180,23 +182,25 @@ func (p *rowsPart) halves() (first, second *rowsPart) {
 	return first, second
 }
 
-// A multipartWrite is a write that has begun.
+// A multipartWrite is a multipart write that has begun.
 type multipartWrite struct {
 	client *Client
 	req    dataapi.InsertRequest
 	reader *partReader
 	seed   uuid.UUID
-	rows   atomic.Int64 // that the server has taken
+	rows   atomic.Int64 // number of rows that the server has accepted
 }
 
-// send sends all parts, of which the first one is read, and completes the write.
+// send sends the first part and all following ones, and completes the write.
 func (w *multipartWrite) send(ctx context.Context, first *rowsPart) (*dataapi.InsertResponse, error) {
+	// Parts are read in this goroutine and sent in others. SetLimit keeps at most partsAtOnce in flight.
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(partsAtOnce)
 	var failed error
 	for number, next := uint64(0), first; ; number++ {
 		this := next
 		group.Go(func() error { return w.sendPart(within, number<<32, 1<<32, this) })
+		// After a failed part the write cannot succeed, so read no further ones.
 		if w.reader.ended || within.Err() != nil {
 			break
 		}
@@ -214,9 +218,9 @@ func (w *multipartWrite) send(ctx context.Context, first *rowsPart) (*dataapi.In
 	return &dataapi.InsertResponse{TransactionID: done.TransactionID, NumInsertedRows: w.rows.Load(), Version: done.Version}, nil
 }
 
-// sendPart sends a part until the server has it, under an id of its own, which makes repetitions
-// safe. A server orders the rows by the ids of their parts. The part owns the width numbers from at
-// on, so that the halves of a divided part have ids in order.
+// sendPart sends a part until the server has accepted it, under an id that makes repetitions safe.
+// The server orders the rows by the ids of their parts. The part may use the width numbers from at
+// on, so that the halves of a split part have ids in order.
 func (w *multipartWrite) sendPart(ctx context.Context, at, width uint64, rows *rowsPart) error {
 	id := w.seed
 	binary.BigEndian.PutUint64(id[:], at)
@@ -243,7 +247,7 @@ func (w *multipartWrite) sendPart(ctx context.Context, at, width uint64, rows *r
 	return err
 }
 
-// abort gives up the write. It ignores its own error, since the caller returns the error that
+// abort aborts the write. It ignores its own error, because the caller returns the error that
 // caused the abort.
 func (w *multipartWrite) abort(ctx context.Context) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
@@ -251,6 +255,7 @@ func (w *multipartWrite) abort(ctx context.Context) {
 	_, _ = w.client.AbortMultipartWrite(ctx, w.end())
 }
 
+// end returns the request that completes or aborts the write.
 func (w *multipartWrite) end() *dataapi.EndMultipartWriteRequest {
 	return &dataapi.EndMultipartWriteRequest{Common: w.req.Common, Branch: w.req.Branch, UploadID: w.req.UploadID}
 }

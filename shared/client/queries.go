@@ -7,13 +7,13 @@ import (
 	"tiltyard/shared/protocol/queryapi"
 )
 
-// QueryTable returns the rows that a query finds.
+// QueryTable returns the rows that match a query.
 func (c *Client) QueryTable(ctx context.Context, req *queryapi.Request) (*Rows, error) {
 	return askRows(ctx, c, "QueryTable", complete(req))
 }
 
-// StoreQuery lets the server write the rows that a query finds to storage, where [Client.ReadTableResult]
-// reads them. It is for answers that are too large for the response of a function of AWS.
+// StoreQuery runs a query whose result the server writes to storage, for [Client.ReadTableResult].
+// It serves results that exceed the response size of AWS Lambda.
 func (c *Client) StoreQuery(ctx context.Context, req *queryapi.Request) (*queryapi.StoredResult, error) {
 	call, err := c.newCall("QueryTable", complete(req))
 	if err != nil {
@@ -26,7 +26,7 @@ func (c *Client) StoreQuery(ctx context.Context, req *queryapi.Request) (*querya
 
 const resultHeader = "X-Tiltyard-Result"
 
-// ReadTableResult returns the rows of a stored answer, which only the caller that asked for it can read.
+// ReadTableResult returns the rows of a stored result. Only the caller of StoreQuery can read them.
 func (c *Client) ReadTableResult(ctx context.Context, req *queryapi.ReadResultRequest) (*Rows, error) {
 	call, err := c.newCall("ReadTableResult", req)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Client) ReadTableResult(ctx context.Context, req *queryapi.ReadResultRe
 	return rowsOf(ctx, call)
 }
 
-// ExplainTableQueryPlan returns how a query would be run.
+// ExplainTableQueryPlan returns the plan of a query.
 func (c *Client) ExplainTableQueryPlan(ctx context.Context, req *queryapi.ExplainPlanRequest) (*queryapi.Plan, error) {
 	if req.Query == nil {
 		return ask[queryapi.Plan](ctx, c, "ExplainTableQueryPlan", req)
@@ -44,19 +44,19 @@ func (c *Client) ExplainTableQueryPlan(ctx context.Context, req *queryapi.Explai
 	return ask[queryapi.Plan](ctx, c, "ExplainTableQueryPlan", &completeExplain{*req, complete(req.Query)})
 }
 
-// AnalyzeTableQueryPlan runs a query, and returns how that went.
+// AnalyzeTableQueryPlan runs a query and returns its plan with measurements.
 func (c *Client) AnalyzeTableQueryPlan(ctx context.Context, req *queryapi.AnalyzePlanRequest) (*queryapi.Plan, error) {
 	return ask[queryapi.Plan](ctx, c, "AnalyzeTableQueryPlan", complete(&req.Request))
 }
 
-// completeQuery is a query with the two fields that the public specification requires in each
-// query, even if they have no effect.
+// completeQuery is a query with the two fields that the public specification requires, even if they
+// have no effect.
 type completeQuery struct {
 	queryapi.Request
 	Vector any `json:"vector"` // replaces the field of the request
 }
 
-// complete returns a query that means the same to servers which require all fields.
+// complete returns a query with all required fields that has the same meaning as req.
 func complete(req *queryapi.Request) *completeQuery {
 	q := &completeQuery{Request: *req, Vector: struct{}{}}
 	if !req.Vector.Empty() {
@@ -72,7 +72,7 @@ func complete(req *queryapi.Request) *completeQuery {
 	return q
 }
 
-// completeExplain is the request to explain such a query.
+// completeExplain is a request to explain a completeQuery.
 type completeExplain struct {
 	queryapi.ExplainPlanRequest
 	Query *completeQuery `json:"query"` // replaces the field of the request

@@ -9,8 +9,9 @@ import (
 	"tiltyard/shared/protocol/refapi"
 )
 
-// CherryPickTableBranch adds the columns of a branch to its table. If it cannot, the status of the
-// response is CherryPickFailed, and Diff.Errors has the reasons; that is no error.
+// CherryPickTableBranch adds the columns of a branch to its table. If the server cannot do that,
+// the error is nil, the status of the response is CherryPickFailed, and Diff.Errors contains the
+// reasons.
 func (c *Client) CherryPickTableBranch(ctx context.Context, req *refapi.CherryPickRequest) (*refapi.CherryPickResponse, error) {
 	resp, err := ask[refapi.CherryPickResponse](ctx, c, "CherryPickTableBranch", req)
 	var refusal *Error

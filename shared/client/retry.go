@@ -12,23 +12,23 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A kind is how a try ended that brought no answer for the caller.
+// A kind classifies an attempt without a usable answer.
 type kind uint8
 
 const (
-	final   kind = iota // no repetition would help
-	refused             // the server has changed nothing, and may do it a little later
-	unsent              // there was no connection
-	lost                // the server may have done it
+	final   kind = iota // a repetition would not help
+	refused             // the server has changed nothing, and a repetition may succeed
+	unsent              // no connection was made
+	lost                // the server may have performed the call
 )
 
-// An outcome is the result of a try, and the wait that the server requests.
+// An outcome is the kind of an attempt and the wait that the server requests.
 type outcome struct {
 	kind kind
 	wait time.Duration
 }
 
-// kindOf sorts an error of the transport.
+// kindOf classifies an error of the transport.
 func kindOf(err error) kind {
 	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
 		return unsent
@@ -36,8 +36,8 @@ func kindOf(err error) kind {
 	return lost
 }
 
-// outcomeOf classifies an error response. An error of a server that cannot rule out that the change
-// was made counts as a lost answer.
+// outcomeOf classifies an error response. If the server cannot rule out that the change was made,
+// the response counts as lost.
 func outcomeOf(e *Error, answer *http.Response) outcome {
 	o := outcome{kind: final}
 	switch {
@@ -58,14 +58,14 @@ const (
 	longestPause = 10 * time.Second
 )
 
-// pause returns the wait after a number of tries: at least the time that the server requests,
-// doubled with each try, and a random addition, so that clients do not return all at once.
+// pause returns the wait after a number of attempts: at least the wait that the server requests,
+// doubled with each attempt, plus a random addition that spreads the clients.
 func (o outcome) pause(tries int) time.Duration {
 	d := min(firstPause<<tries, longestPause)
 	return max(o.wait, d) + rand.N(d/2+1)
 }
 
-// again reports whether the call may be sent another time.
+// again reports whether the call may be sent again.
 func (c *call) again(ctx context.Context, o outcome, try int) bool {
 	if o.kind == final || try+1 >= maxTries || c.rows != nil && c.rows.Once {
 		return false
@@ -76,11 +76,11 @@ func (c *call) again(ctx context.Context, o outcome, try int) bool {
 	return !c.unkept() && c.client.honoursKeys(ctx)
 }
 
-// unkept reports whether no server stores the answer of the operation for a repetition, because the
-// request contains a secret. AlterSecret is not included, since a repetition of it is harmless.
+// unkept reports whether servers do not store the answer of the operation for a repetition, because
+// the request contains a secret. AlterSecret is not included, because repeating it is harmless.
 func (c *call) unkept() bool { return c.operation.Name == "CreateSecret" }
 
-// pause waits. It is false if the context ends first.
+// pause waits for the time d. It returns false if the context ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -92,8 +92,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// honoursKeys reports whether the server performs a write once if it receives it twice with the
-// same key. It sends one request and caches the answer.
+// honoursKeys reports whether the server performs a write only once if it receives it twice with
+// the same key. It sends one request and caches the answer.
 func (c *Client) honoursKeys(ctx context.Context) bool {
 	c.mu.Lock()
 	known := c.keyed
@@ -103,7 +103,7 @@ func (c *Client) honoursKeys(ctx context.Context) bool {
 	}
 	version, err := c.ServerVersion(ctx)
 	if transport := (*net.OpError)(nil); errors.As(err, &transport) || ctx.Err() != nil {
-		return false // the next call tries again
+		return false // the next call sends the request again
 	}
 	honours := err == nil && version.IdempotencyKeys
 	c.mu.Lock()
@@ -112,8 +112,8 @@ func (c *Client) honoursKeys(ctx context.Context) bool {
 	return honours
 }
 
-// ServerVersion returns the product and version of the server. Servers other than Tiltyard have no
-// such answer; the error is then an [Error] or wraps [ErrAnswer].
+// ServerVersion returns the product and version of the server. Servers other than Tiltyard do not
+// support this; the error is then an [Error] or wraps [ErrAnswer].
 func (c *Client) ServerVersion(ctx context.Context) (*protocol.ServerVersion, error) {
 	probe := &call{
 		client: c, url: c.base.JoinPath("version").String(), header: http.Header{"User-Agent": {userAgent}},

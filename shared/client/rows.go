@@ -18,7 +18,7 @@ import (
 )
 
 // Rows are the rows of an answer, which are read from the connection batch by batch. They are for
-// one goroutine, which calls Close when it is done.
+// one goroutine, which must call Close.
 type Rows struct {
 	// Version is the version of the table that was read, or 0 if the server does not send it.
 	Version int64
@@ -32,8 +32,8 @@ type Rows struct {
 // ARROW:extension keys in the metadata of the field.
 func (r *Rows) Schema() *arrow.Schema { return r.reader.Schema() }
 
-// Batches yields the batches, and stops after the first error. It can be ranged over once; the rest
-// after a break is lost. A batch stays valid. A truncated response is an error, so a loop that ends
+// Batches yields the batches, and stops after the first error. It can be ranged over once; a break
+// loses the rest. A batch stays valid. A truncated response is an error, so a loop that ends
 // without an error has seen all rows.
 func (r *Rows) Batches() iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
@@ -42,6 +42,7 @@ func (r *Rows) Batches() iter.Seq2[arrow.RecordBatch, error] {
 			if errors.Is(err, io.EOF) && r.reader.Ended() {
 				return
 			}
+			// The connection ended before the end marker of the stream.
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
@@ -56,10 +57,10 @@ func (r *Rows) Batches() iter.Seq2[arrow.RecordBatch, error] {
 	}
 }
 
-// Close gives the connection back.
-func (r *Rows) Close() { _ = r.body.Close() } // what was read is read
+// Close releases the connection.
+func (r *Rows) Close() { _ = r.body.Close() } // the rows were read before
 
-// askRows calls an operation with rows as answer.
+// askRows calls an operation whose answer is rows.
 func askRows(ctx context.Context, c *Client, operation string, req protocol.Request) (*Rows, error) {
 	call, err := c.newCall(operation, req)
 	if err != nil {
@@ -69,7 +70,7 @@ func askRows(ctx context.Context, c *Client, operation string, req protocol.Requ
 	return rowsOf(ctx, call)
 }
 
-// rowsOf sends a call with rows as answer.
+// rowsOf sends a call whose answer is rows.
 func rowsOf(ctx context.Context, call *call) (*Rows, error) {
 	var rows *Rows
 	err := call.send(ctx, func(answer *http.Response) (err error) {
@@ -82,10 +83,10 @@ func rowsOf(ctx context.Context, call *call) (*Rows, error) {
 	return rows, err
 }
 
-// openRows reads the schema of an answer in the stream form or in the file form of Arrow IPC.
+// openRows reads the schema of an answer in the stream or the file format of Arrow IPC.
 //
-// A file is the magic bytes with two bytes of padding, the same messages as in a stream, and a
-// footer for readers that jump. So it can be read as it comes.
+// A file consists of the magic bytes with two bytes of padding, the same messages as a stream, and
+// a footer for random access. So it can be read like a stream.
 func openRows(ctx context.Context, operation string, answer *http.Response) (*Rows, error) {
 	buffered := bufio.NewReaderSize(answer.Body, 64<<10)
 	if err := skipMagic(buffered); err != nil {
@@ -100,12 +101,12 @@ func openRows(ctx context.Context, operation string, answer *http.Response) (*Ro
 	return &Rows{Version: versionOf(answer), operation: operation, body: answer.Body, reader: reader}, nil
 }
 
-// skipMagic moves to the first message. Other bytes, such as those of an error page, would be
-// misread as the message length of the old format.
+// skipMagic skips the magic bytes of a file. It refuses other data, such as an error page, whose
+// bytes would be misread as the message length of the old format.
 func skipMagic(r *bufio.Reader) error {
 	start, err := r.Peek(len(fileMagic))
 	if bytes.Equal(start, fileMagic) {
-		_, _ = r.Discard(len(fileMagic)) // they were peeked at
+		_, _ = r.Discard(len(fileMagic)) // cannot fail after Peek
 		// Some writers pad the beginning to 64 bytes.
 		start, err = r.Peek(len(continuation))
 		for padding := 0; padding < maxPadding && bytes.Equal(start, make([]byte, len(continuation))); padding += len(start) {
@@ -124,16 +125,16 @@ func skipMagic(r *bufio.Reader) error {
 
 var (
 	fileMagic    = []byte("ARROW1\x00\x00")
-	continuation = []byte{0xff, 0xff, 0xff, 0xff} // the beginning of each message
+	continuation = []byte{0xff, 0xff, 0xff, 0xff} // the first bytes of each message
 )
 
-// maxPadding bounds the zeros behind the magic bytes of a file.
+// maxPadding bounds the zeros after the magic bytes of a file.
 const maxPadding = 4096
 
 // maxBatchBytes bounds one batch of an answer.
 const maxBatchBytes = 4 << 30
 
-// versionOf returns the version of the table that was read, and 0 if the answer has none.
+// versionOf returns the version of the table that was read, or 0 if the answer does not contain it.
 func versionOf(answer *http.Response) int64 {
 	version, err := strconv.ParseInt(answer.Header.Get("X-Lancedb-Version"), 10, 64)
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 	"tiltyard/shared/arrow/arrowipc"
 )
 
-// A Source gives the rows of an upload.
+// A Source yields the rows of an upload.
 type Source struct {
 	Schema *arrow.Schema
 	// Batches yields the rows in batches of Schema. It is ranged over again when the upload is
-	// repeated. An error ends the upload, and nothing is stored. Nil: no rows.
+	// repeated. An error ends the upload, and nothing is stored. Nil means no rows.
 	Batches iter.Seq2[arrow.RecordBatch, error]
-	// Once means that Batches can be ranged over once only, so the upload is not repeated.
+	// Once means that Batches can be ranged over only once, so the upload is not repeated.
 	Once bool
 }
 
-// Batches returns a source of batches, which remain the caller's.
+// Batches returns a source of batches. The caller keeps ownership of them.
 func Batches(schema *arrow.Schema, batches ...arrow.RecordBatch) Source {
 	return Source{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		for _, batch := range batches {
@@ -36,7 +36,7 @@ func Batches(schema *arrow.Schema, batches ...arrow.RecordBatch) Source {
 	}}
 }
 
-// FromReader returns a source of the rows of a reader, such as one of a Parquet file. It can be read
+// FromReader returns a source of the rows of a reader, such as a Parquet reader. It can be read
 // once.
 func FromReader(r array.RecordReader) Source {
 	return Source{Schema: r.Schema(), Once: true, Batches: func(yield func(arrow.RecordBatch, error) bool) {
@@ -51,21 +51,21 @@ func FromReader(r array.RecordReader) Source {
 	}}
 }
 
-// Batches are encoded in pieces of about pieceBytes, of which the first has firstPieceRows.
+// Batches are encoded in pieces of about pieceBytes. The first piece has firstPieceRows.
 const (
 	pieceBytes     = 1 << 20
 	firstPieceRows = 1 << 10
 	maxPieceRows   = 1 << 20
 )
 
-// open returns the rows as an Arrow stream.
+// open returns a body that encodes the rows as an Arrow stream.
 func (s *Source) open(ctx context.Context) *rowsBody {
 	b := &rowsBody{ctx: ctx, piece: firstPieceRows}
 	schema := s.Schema
 	if schema == nil {
 		schema = arrow.NewSchema(nil, nil)
 	}
-	// Buffers are compressed as LanceDB clients compress them: each server of the protocol can read it.
+	// LZ4, as LanceDB clients use it, because every server of the protocol can read it.
 	b.stream = arrowipc.NewStreamWriter(&b.encoded, schema, arrowipc.LZ4)
 	batches := s.Batches
 	if batches == nil {
@@ -76,7 +76,7 @@ func (s *Source) open(ctx context.Context) *rowsBody {
 }
 
 // rowsBody is the body of an upload. It reads the next batch of its source when the connection has
-// taken the one before.
+// accepted the previous one.
 type rowsBody struct {
 	ctx    context.Context
 	closed atomic.Bool
@@ -86,17 +86,18 @@ type rowsBody struct {
 	next    func() (arrow.RecordBatch, error, bool)
 	stop    func()
 	encoded bytes.Buffer
-	batch   arrow.RecordBatch // the rows from row on are not encoded yet
+	batch   arrow.RecordBatch // rows from row on are not encoded yet
 	row     int64
 	piece   int64 // number of rows to encode next
 	ended   bool
-	err     error // of the source
+	err     error // the result of the source or of encoding
 }
 
-// Read encodes the next piece when the one before has been read.
+// Read implements io.Reader. It encodes the next piece when the previous one has been read.
 func (b *rowsBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.release()
+	// Encoding a piece may yield no bytes, as for an empty batch.
 	for b.encoded.Len() == 0 {
 		switch {
 		case b.err != nil:
@@ -111,7 +112,7 @@ func (b *rowsBody) Read(p []byte) (int, error) {
 	return b.encoded.Read(p)
 }
 
-// encode encodes the next piece, or the end.
+// encode encodes the next piece, or the end of the stream.
 func (b *rowsBody) encode() error {
 	if err := b.ctx.Err(); err != nil {
 		return err
@@ -138,7 +139,7 @@ func (b *rowsBody) encode() error {
 	if err := b.stream.Write(part); err != nil {
 		return fmt.Errorf("the rows to send: %w", err)
 	}
-	// The next piece gets as many rows as have about pieceBytes.
+	// Adapt the rows of the next piece to about pieceBytes.
 	switch size := b.encoded.Len(); {
 	case size > 2*pieceBytes:
 		b.piece = max(b.piece/2, 1)
@@ -148,8 +149,8 @@ func (b *rowsBody) encode() error {
 	return nil
 }
 
-// failure returns the error of the source, if it had one. It does not wait for a source that is
-// about to yield.
+// failure returns the error of the source, if there was one. It does not wait for a source that is
+// busy.
 func (b *rowsBody) failure() error {
 	if !b.mu.TryLock() {
 		return nil
@@ -158,22 +159,23 @@ func (b *rowsBody) failure() error {
 	return b.err
 }
 
-// Close ends the source. If a Read waits for the source, the source ends after that.
+// Close ends the source. If a Read is waiting for the source, that Read ends the source when it
+// returns.
 func (b *rowsBody) Close() error {
 	b.closed.Store(true)
 	if b.mu.TryLock() {
 		b.release()
 	}
-	return nil // else the Read that holds the lock ends the source
+	return nil // else the running Read ends the source
 }
 
-// wait returns when the source is not in use any more.
+// wait waits until the source is no longer in use.
 func (b *rowsBody) wait() {
 	b.mu.Lock()
 	b.release()
 }
 
-// release unlocks, and ends the source if the body is closed, which may have happened in between.
+// release unlocks mu, and ends the source if the body was closed in the meantime.
 func (b *rowsBody) release() {
 	b.mu.Unlock()
 	if b.closed.Load() && b.mu.TryLock() {

@@ -8,10 +8,10 @@ import (
 	"tiltyard/shared/protocol/jobapi"
 )
 
-// A JobError is the end of a job that is not done: it failed, or was cancelled.
+// A JobError is the error for a job that failed or was cancelled.
 type JobError struct{ Job *jobapi.DescribeResponse }
 
-// Error returns the final state of the job and the reason.
+// Error returns the final state of the job and the reason for it.
 func (e *JobError) Error() string {
 	text := fmt.Sprintf("job %s (%s) is %s", e.Job.JobID, e.Job.JobType, e.Job.JobState)
 	if f := e.Job.Failure; f != nil {
@@ -23,16 +23,17 @@ func (e *JobError) Error() string {
 	return text
 }
 
-// The pauses between two looks at a job.
+// The bounds of the pauses between two requests for the state of a job.
 const (
 	firstLook   = 50 * time.Millisecond
 	longestLook = 2 * time.Second
 )
 
-// Wait returns when a job has ended. The error is a *[JobError] if the job is not done. progress,
-// which may be nil, is called with the state of the job after each request. The end of the context
-// does not stop the job. A job that is paused, or waits for a worker, has not ended.
+// Wait waits until a job has ended. The error is a *[JobError] if the job failed or was cancelled.
+// progress, which may be nil, is called with the state of the job after each request. The end of
+// the context does not stop the job. A paused job has not ended, so Wait continues.
 func (c *Client) Wait(ctx context.Context, jobID string, progress func(*jobapi.DescribeResponse)) (*jobapi.DescribeResponse, error) {
+	// Short jobs are noticed early, and long ones cost few requests.
 	for wait := firstLook; ; wait = min(wait*3/2, longestLook) {
 		job, err := c.DescribeJob(ctx, &jobapi.Request{JobID: jobID})
 		if err != nil {

@@ -1,46 +1,43 @@
-// Package jobs runs work that takes longer than the request that starts it. The request makes the
-// record of a job (package transaction) and sends a [Message]. A [Worker] receives the message and
-// continues the job as its [Kind] defines.
+// Package jobs runs work that takes longer than the request that starts it. The request creates the record of a job
+// (package transaction) and sends a [Message]. A [Worker] receives the message and continues the job as its [Kind]
+// defines.
 //
 // The words of this package:
 //
 //   - A kind declares stages, such as train, build, join and commit, which run one after the other.
 //   - A stage runs as a whole, or in parts that run in parallel.
-//   - A pass is one more time that some stages run, when a later stage finds that there is more to do
-//     ([Again]).
-//   - A unit is what one worker holds at a time: a job, a part of a stage, or a look
+//   - A pass is a repetition of some stages, which a later stage requests if work remains ([Again]).
+//   - A unit is the piece of work that one worker leases at a time: a job, a part of a stage, or a look
 //     ([transaction.Unit]).
-//   - A look is the check whether a job would have something to do for an object.
-//   - A run is one try of one worker at one unit. The function of the kind that it calls is the task.
+//   - A look checks whether a job would have something to do for an object.
+//   - A run is one attempt of one worker at one unit. It calls a function of the kind, the task.
 //   - A job that is set aside has failed for a reason that a repetition does not remove. It
 //     continues only when a user resumes it.
 //
-// Each part has its own message, lease and checkpoints. The part that ends last sends a message for
-// the job, whose next stage reads the results of the earlier ones. Workers of parts write files;
-// the last stage, which has one worker, commits.
+// Each part has its own message, lease and checkpoints. The part that ends last sends a message for the job, whose next
+// stage reads the results of the earlier ones. Workers of parts write files; the last stage, which has one worker,
+// commits.
 //
 //	queued -> stage 1 -> stage 2: part 1 ┐-> stage 3 -> succeeded
 //	                              part 2 ┤
 //	                              part n ┘
 //
-// Messages contain only names, and the span of a trace that the work belongs to. They arrive at least once, in any order, and may be lost: the record
-// decides. It names the run that holds a unit, and until when. Each write of a run is conditional
-// on that, so that of two workers only one continues. A task must nevertheless tolerate running
-// twice, also at the same time, and being killed at any point.
+// A message contains only names and a trace span. It arrives at least once, in any order, or not at all, so the record is
+// authoritative. It names the run that has leased a unit, and the end of the lease. Each write of a run is conditional on
+// that lease, so that of two workers only one continues. A task must nevertheless tolerate running twice, also at the same
+// time, and being killed at any point.
 //
-// A task reports its progress at checkpoints ([Run.Checkpoint]). The answer may be that it has to
-// stop, because a user ended or paused the job, another worker has taken the unit over, or the time
-// of a function runs out. The task then returns, and the next message continues from the
-// checkpoint.
+// A task reports its progress at checkpoints ([Run.Checkpoint]). A checkpoint returns an error if the task has to stop: a
+// user ended or paused the job, another worker has taken the unit over, or the time of a function runs out. The task then
+// returns, and the next message continues from the checkpoint.
 //
-// A job can also end in ways that its task does not choose. A run that fails is repeated a few
-// times. A run that ends together with its process is repeated twice, after which the job is set
-// aside. Whatever the process ran besides may have been the reason, so of the units whose process has
-// died once a process runs one at a time. A job is also set aside when no worker could process its message ([Worker.Bury]). The same
-// holds for a look that ends its process.
+// A job can also end in ways that its task does not choose. A failed run is repeated a few times. A run that ends together
+// with its process is repeated twice, then the job is set aside. Other work in the process may have caused the crash, so a
+// process runs at most one unit at a time that has crashed before. A job is also set aside when no worker could process
+// its message ([Worker.Bury]). The same rules apply to looks.
 //
-// A lost message is noticed by the next reader of the record ([Starter.Revive]). A message may also
-// ask for a look instead of a job (see [Kind.Wanted]).
+// The next reader of the record notices a lost message ([Starter.Revive]). A message without a job requests a look (see
+// [Kind.Wanted]).
 package jobs
 
 import (
@@ -56,20 +53,20 @@ import (
 	"tiltyard/shared/storage/format"
 )
 
-// A Message asks a worker to continue a job or a part of it. A message without a job asks for a
-// look: whether a job of the kind has something to do for the object. If so, the worker begins that
-// job.
+// A Message requests that a worker continue a job or a part of it. A message without a job requests
+// a look: if a job of the kind has work to do for the object, the worker begins that job.
 type Message struct {
 	Job    string   `json:"job,omitempty"`
 	Stage  string   `json:"stage,omitempty"` // stage of the part
 	Part   int      `json:"part,omitempty"`  // from 1; 0 is the job itself
 	Kind   string   `json:"kind,omitempty"`
 	Object []string `json:"object,omitempty"`
-	Heavy  bool     `json:"heavy,omitempty"` // is for workers of heavy work, see heavy.go
-	Trace  string   `json:"trace,omitempty"` // span that the work belongs to: see [tracing.Parent]
+	Heavy  bool     `json:"heavy,omitempty"` // for heavy workers, see heavy.go
+	Trace  string   `json:"trace,omitempty"` // parent span of the work: see [tracing.Parent]
 }
 
-// Parse reads a message in JSON, as a queue carries it.
+// Parse decodes and checks a message in JSON, the form in which queues carry it. [format.Newer]
+// recognizes the error of a message from a newer release.
 func Parse(text []byte) (Message, error) {
 	var m Message
 	if err := format.Decode("message of a job", text, &m); err != nil {
@@ -94,16 +91,16 @@ func messageFor(unit transaction.Unit, heavy bool) Message {
 	return Message{Job: unit.Job, Stage: unit.Stage, Part: unit.Part, Heavy: heavy}
 }
 
-// A Queue carries messages. memqueue and sqsqueue implement it; queuetest tests its contract. It is
-// safe for concurrent use.
+// A Queue carries messages, at least once each. memqueue and sqsqueue implement it; queuetest tests
+// its contract. It is safe for concurrent use.
 type Queue interface {
 	// Send makes the messages available after a delay of at most [MaxDelay]. When it returns nil,
 	// they are delivered until a receiver calls Done. After an error some of them may be delivered.
 	Send(ctx context.Context, after time.Duration, messages ...Message) error
-	// Receive waits for a message. It returns the context's error when the context ends first. No
-	// other caller receives the message for the time hold; after that it is delivered again.
+	// Receive waits for a message, or until the context ends. The message is hidden from other
+	// receivers for the time hold; after that it is delivered again unless Done was called.
 	Receive(ctx context.Context, hold time.Duration) (Delivery, error)
-	// Extend holds a received message for a further time, counted from now.
+	// Extend hides a received message for the time hold, counted from now.
 	Extend(ctx context.Context, d Delivery, hold time.Duration) error
 	// Done deletes a received message.
 	Done(ctx context.Context, d Delivery) error
@@ -118,16 +115,16 @@ type Delivery struct {
 	Receipt string // identifies this delivery; only the queue reads it
 }
 
-// A Starter begins jobs. A program without a queue has no Starter.
+// A Starter creates jobs and sends their messages. It is nil in a program without a queue.
 type Starter struct {
 	Transactions *transaction.Store
 	Queue        Queue
 	// Heavy carries the messages of heavy work. If it is nil, Queue carries all messages. A program
-	// that only begins jobs needs Queue alone, because a light worker passes messages of heavy work on.
+	// that only begins jobs needs no Heavy, because a light worker passes messages of heavy work on.
 	Heavy Queue
 }
 
-// NewStarter returns a Starter, nil when there is no queue.
+// NewStarter returns a Starter, or nil if queue is nil.
 func NewStarter(transactions *transaction.Store, queue Queue) *Starter {
 	if queue == nil {
 		return nil
@@ -135,12 +132,13 @@ func NewStarter(transactions *transaction.Store, queue Queue) *Starter {
 	return &Starter{Transactions: transactions, Queue: queue}
 }
 
-// Begin makes the record of a job that a user asks for and sends its message. After an error there
-// may be a record without a message: see [Starter.Revive].
+// Begin creates the record of a job on behalf of a user and sends its message. After an error the
+// record may exist without a message: see [Starter.Revive].
 func (s Starter) Begin(ctx context.Context, kind string, object []string, input any) (*transaction.Transaction, error) {
 	return s.begin(ctx, kind, object, Want{Input: input})
 }
 
+// begin creates the record with the mark of a look, if there is one, and sends the message.
 func (s Starter) begin(ctx context.Context, kind string, object []string, want Want) (*transaction.Transaction, error) {
 	encoded, err := json.Marshal(want.Input)
 	if err != nil {
@@ -159,7 +157,7 @@ func (s Starter) Suggest(ctx context.Context, kind string, object []string, afte
 	return s.send(ctx, after, Message{Kind: kind, Object: object})
 }
 
-// SuggestEach schedules looks for several objects at once, and sends their messages together.
+// SuggestEach schedules looks for several objects with few requests to the queue.
 func (s Starter) SuggestEach(ctx context.Context, kind string, objects [][]string) error {
 	messages := make([]Message, len(objects))
 	for i, object := range objects {
@@ -168,13 +166,13 @@ func (s Starter) SuggestEach(ctx context.Context, kind string, objects [][]strin
 	return s.send(ctx, 0, messages...)
 }
 
-// Pause stops the work on a job at its next checkpoint; see [transaction.Store.Pause].
+// Pause stops the job at its next checkpoint; see [transaction.Store.Pause].
 func (s Starter) Pause(ctx context.Context, job transaction.Unit) (before bool, err error) {
 	return s.Transactions.Pause(ctx, job)
 }
 
-// Resume continues a job that was paused or set aside. resumed reports whether it was. pausing
-// reports that a worker has not noticed the pause yet; the job then simply continues.
+// Resume continues a job that was paused or set aside; resumed reports whether it was. pausing
+// reports that the worker has not noticed the pause yet, so the job simply continues.
 func (s Starter) Resume(ctx context.Context, job transaction.Unit, now time.Time) (resumed, pausing bool, err error) {
 	was, err := s.Transactions.Resume(ctx, job)
 	if err != nil || !was.Work.Paused && !was.Work.Aside {
@@ -187,7 +185,7 @@ func (s Starter) Resume(ctx context.Context, job transaction.Unit, now time.Time
 }
 
 // Revive sends a message for a job whose message was lost, because its sender died first or the
-// queue dropped it. It sends no request unless the given record shows that a message is missing.
+// queue dropped it. It sends no request unless t shows that a message is missing.
 func (s Starter) Revive(ctx context.Context, t *transaction.Transaction, now time.Time) error {
 	if t.Work == nil || t.Status.Ended() || !t.Work.Lost(now) {
 		return nil
@@ -196,7 +194,7 @@ func (s Starter) Revive(ctx context.Context, t *transaction.Transaction, now tim
 	if err != nil || !lost {
 		return err
 	}
-	// The job then sends messages for its lost parts.
+	// The job then resends the messages of its lost parts.
 	return s.send(ctx, 0, Message{Job: t.ID, Heavy: t.Work.Heavy && t.Work.Parts == 0})
 }
 
@@ -204,7 +202,7 @@ func (s Starter) Revive(ctx context.Context, t *transaction.Transaction, now tim
 // because their workers may have died before they reported that.
 func (s Starter) sendFor(ctx context.Context, t *transaction.Transaction) error {
 	messages := []Message{{Job: t.ID, Heavy: t.Work.Heavy && t.Work.Parts == 0}}
-	if t.Work.Parts > 0 { // also when it is unknown whether the messages were sent before
+	if t.Work.Parts > 0 { // they may have been sent before; a repetition does no harm
 		for part := range t.Work.Parts {
 			messages = append(messages, messageFor(transaction.Unit{Job: t.ID, Stage: t.Work.Stage, Part: part + 1}, t.Work.Heavy))
 		}
@@ -212,6 +210,7 @@ func (s Starter) sendFor(ctx context.Context, t *transaction.Transaction) error 
 	return s.send(ctx, 0, messages...)
 }
 
+// send sends the messages with the current trace span, and heavy ones to the heavy queue.
 func (s Starter) send(ctx context.Context, after time.Duration, messages ...Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -239,20 +238,22 @@ func (s Starter) send(ctx context.Context, after time.Duration, messages ...Mess
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
+	// The record exists, so the outcome counts as unsettled: a later reader of the record sends the
+	// message again.
 	return &protocol.Error{
 		Code: protocol.ServiceUnavailable, Message: "the queue of jobs did not accept a message",
 		Detail: "the job is recorded, and continues by itself some time later", Unsettled: true, Err: err,
 	}
 }
 
-// errYield is the error of a run that has no time left; another run continues.
+// errYield ends a run that has no time left; another run continues.
 var errYield = errors.New("no time left for the job")
 
-// later is the error of a run that continues after a delay.
+// later ends a run that another one continues after a delay.
 type later struct{ after time.Duration }
 
 func (l later) Error() string { return "the job continues after " + l.after.String() }
 
-// Later returns the error by which a task requests another run after a delay, from its last
-// checkpoint.
+// Later returns the error with which a task requests another run after a delay. That run starts
+// from the last checkpoint.
 func Later(after time.Duration) error { return later{after} }

@@ -11,25 +11,26 @@ import (
 type Kind struct {
 	// Stages run one after the other. The result of the last stage is the result of the job.
 	Stages []Stage
-	// Wanted returns the work of a job for an object, or nil if there is none. A kind whose Wanted is
-	// nil has no looks.
+	// Wanted performs a look: it returns the input of a job for the object, or nil if there is no work.
+	// A kind with a nil Wanted has no looks.
 	Wanted func(ctx context.Context, object []string) (*Want, error)
 }
 
 // A Stage is a step in the jobs of a kind.
 type Stage struct {
-	// Name is shown to users who ask how far a job is, and is part of the keys of its parts'
-	// records: lower case letters, digits, - and _. A name is never reused for another stage,
-	// because running jobs continue with the stages of a new release.
+	// Name is the stage's name in job descriptions and in the record keys of its parts: lower case
+	// letters, digits,
+	// - and _. A name is never reused for another stage, because running jobs continue with the stages of a new
+	// release.
 	Name string
-	// Parts returns the number of parts of the stage in a job: 0 to [transaction.MaxParts]. It is
-	// called at the start of the stage, and not again once its result is recorded. When it is nil,
-	// the stage has no parts: the worker of the job runs it, with fewer requests.
+	// Parts returns the number of parts of the stage, from 0 to [transaction.MaxParts]. It is called
+	// when the stage starts, but not after the number is recorded. If Parts is nil, the worker of the
+	// job runs the stage as a whole, with fewer requests.
 	Parts func(ctx context.Context, r *Run) (int, error)
-	// Estimate returns the resources of a run of the stage, or of each of its parts. It is called after Parts, and only if
-	// there are workers of heavy work. A stage without Estimate is light.
+	// Estimate returns the resources of one run of the stage, or of each of its parts. It is called after Parts, and only if
+	// there is a heavy queue. A stage without Estimate is light.
 	Estimate func(ctx context.Context, r *Run) (Effort, error)
-	// Do runs the stage, or one of its parts ([Run.Part]), or what is left of it. Its result is
+	// Do runs the stage, or one of its parts ([Run.Part]), from the last checkpoint. Its result is
 	// encoded as JSON and must be small; large results belong into files that it names. A protocol
 	// error ends the job, except for [protocol.ServiceUnavailable] and
 	// [protocol.ConcurrentModification]. So does a [memory.Error] that is not Busy. After any other
@@ -37,17 +38,17 @@ type Stage struct {
 	Do func(ctx context.Context, r *Run) (result any, err error)
 }
 
-// End is a result of [Stage.Do] with which a stage without parts ends the job: the stages after it do
-// not run.
+// End is a result of [Stage.Do] that ends the job early: later stages do not run. The stage must
+// have no parts.
 type End struct {
 	Result any // of the job
 }
 
-// Again is a result of [Stage.Do] with which a stage without parts has earlier stages run again, as another
-// pass. It takes a stage as small as a worker has time for to do work of any size.
+// Again is a result of [Stage.Do] that repeats earlier stages as another pass. The stage must have
+// no parts. With passes, stages that fit a worker's time can do work of any size.
 type Again struct {
 	After  string // the stage after which the pass begins
-	Result any    // takes the place of the result of that stage
+	Result any    // replaces the result of that stage
 }
 
 // Single returns a kind with one stage of the given name and without parts.
@@ -55,16 +56,16 @@ func Single(name string, do func(ctx context.Context, r *Run) (result any, err e
 	return Kind{Stages: []Stage{{Name: name, Do: do}}}
 }
 
-// A Want is work that a look has found.
+// A Want describes the work that a look found.
 type Want struct {
 	Input any // input of the job
-	// Mark identifies the state of the object, such as the version of a table. A job that was set
-	// aside does not begin again by itself while the mark is unchanged.
+	// Mark identifies the state of the object, such as the version of a table. While the mark is
+	// unchanged, workers do not begin a job again that was set aside.
 	Mark string
 }
 
-// find returns the stage of a name and its number; "" is the first stage. The name may be that of the
-// stage in a pass.
+// find returns the stage of a name and its number; "" is the first stage. The name may have the
+// suffix of a pass, such as build-2.
 func (k Kind) find(name string) (stage Stage, number int, ok bool) {
 	for i, s := range k.Stages {
 		if s.Name == name || name == "" {
@@ -78,6 +79,7 @@ func (k Kind) find(name string) (stage Stage, number int, ok bool) {
 	if pass, err := strconv.Atoi(name[cut+1:]); err != nil || pass < 2 {
 		return Stage{}, 0, false
 	}
+	// The name is a stage with the suffix of a pass.
 	for i, s := range k.Stages {
 		if s.Name == name[:cut] {
 			return s, i, true
@@ -86,7 +88,8 @@ func (k Kind) find(name string) (stage Stage, number int, ok bool) {
 	return Stage{}, 0, false
 }
 
-// inPass returns the name of a stage in a pass, from 0.
+// inPass returns the record name of a stage in a pass, which counts from 0: build, build-2,
+// build-3.
 func inPass(stage string, pass int) string {
 	if pass == 0 {
 		return stage

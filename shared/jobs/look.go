@@ -11,9 +11,9 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// wanted runs a look. It returns nil when there is nothing to do or when the look failed. A look
-// can crash its process as a job can, so it has a record while it runs. After [transaction.MaxDeaths] crashes
-// no worker looks again until a user resumes the job that stands for the look.
+// wanted runs a look. It returns nil if there is nothing to do or the look failed. A look can crash its process, so it has
+// a record while it runs. After [transaction.MaxDeaths] crashes no worker looks again until a user resumes the job that
+// represents the look.
 func (w *Worker) wanted(ctx context.Context, m Message) (*Want, error) {
 	ask := w.Kinds[m.Kind].Wanted
 	if ask == nil {
@@ -66,7 +66,7 @@ func (r *Run) endLook(ctx context.Context) (err error) {
 	return err
 }
 
-// lookAside shows users that workers no longer look.
+// lookAside creates a failed job that shows users that a look was set aside.
 func (w *Worker) lookAside(ctx context.Context, m Message) error {
 	job, err := w.Transactions.JobOfLook(ctx, m.Kind, m.Object)
 	if err != nil || job == nil {
@@ -75,13 +75,14 @@ func (w *Worker) lookAside(ctx context.Context, m Message) error {
 	return w.noteAside(ctx, job)
 }
 
-// look is the first step of a job that stands for a look that was set aside. It reports whether
-// there is something to do, with which the job then continues.
+// look is the first step of a job that represents a look that was set aside. It reports whether
+// there is work, with which the job then continues.
 func (r *Run) look(ctx context.Context) (wanted bool, err error) {
 	if r.kind.Wanted == nil {
 		return false, protocol.Errorf(protocol.Unsupported, "kind %q has no look", r.job.Kind)
 	}
 	want, err := r.kind.Wanted(ctx, r.Object())
+	// The look has succeeded, so normal looks may run again.
 	if err == nil {
 		err = r.worker.Transactions.ForgetLook(ctx, r.job.Kind, r.Object())
 	}

@@ -14,13 +14,13 @@ type Recent struct {
 	times map[string]time.Time
 }
 
-// NewRecent returns the suggestions of a process that has made none.
+// NewRecent returns an empty cache.
 func NewRecent(now func() time.Time) *Recent {
 	return &Recent{now: now, times: map[string]time.Time{}}
 }
 
-// IsDue reports whether a look that comes after a delay has to be suggested: not when one of that name was that is
-// still to come. That one sees a change that was committed before this call.
+// IsDue reports whether a look after the delay must be suggested. It need not be while an earlier one of the same name is
+// pending, because that look sees all changes committed before this call.
 func (r *Recent) IsDue(name string, delay time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,5 +35,5 @@ func (r *Recent) IsDue(name string, delay time.Duration) bool {
 	return true
 }
 
-// maxRecent bounds the memory of suggestions. A forgotten one is made again.
+// maxRecent bounds the cached suggestions. Forgetting one only costs a further look.
 const maxRecent = 10_000

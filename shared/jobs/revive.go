@@ -10,38 +10,37 @@ import (
 	"tiltyard/shared/storage/format"
 )
 
-// The clock of a deployment without a long-running process sends messages of these kinds, with which
-// workers reconcile the records of jobs with the queue.
+// A schedule sends messages of these kinds in a deployment without a long-running process. They let
+// workers compare the records of jobs with the queue.
 const (
-	// ReviveKind resends the lost messages of jobs that were begun within [reviveRecent]. Records are
-	// listed newest first, so the cost does not grow with the number of old jobs.
+	// ReviveKind resends the lost messages of jobs younger than [reviveRecent]. Records are listed
+	// newest first, so the cost does not grow with the number of old jobs.
 	ReviveKind = "revive"
-	// ReviveAllKind sends for the lost messages of all jobs.
+	// ReviveAllKind resends the lost messages of all jobs.
 	ReviveAllKind = "revive_all"
 )
 
-// reviveRecent is the age of jobs that [ReviveKind] leaves to [ReviveAllKind].
+// reviveRecent is the age from which on [ReviveKind] ignores a job.
 const reviveRecent = 24 * time.Hour
 
-// Recover sends messages for all unfinished jobs of the kinds that this worker runs, because
-// messages of the memory queue end with the process. It returns the number of jobs.
+// Recover sends messages for all unfinished jobs of the worker's kinds, because an in-memory queue
+// loses its messages with the process. It returns the number of jobs.
 func (w *Worker) Recover(ctx context.Context) (jobs int, err error) {
 	return w.each(ctx, time.Time{}, func(t *transaction.Transaction) error { return w.sendFor(ctx, t) })
 }
 
-// ReviveAll sends messages for all jobs whose messages are lost. It returns the number of jobs that
-// it checked.
+// ReviveAll resends lost messages of all jobs. It returns the number of jobs that it checked.
 func (w *Worker) ReviveAll(ctx context.Context) (jobs int, err error) {
 	return w.revive(ctx, time.Time{})
 }
 
-// revive resends the lost messages of jobs that were begun at a time or later.
+// revive resends the lost messages of jobs that began at or after since.
 func (w *Worker) revive(ctx context.Context, since time.Time) (jobs int, err error) {
 	return w.each(ctx, since, func(t *transaction.Transaction) error { return w.Revive(ctx, t, w.Now()) })
 }
 
-// each calls do for every unfinished job that was begun at a time or later, and counts the jobs. It
-// continues after an error, and returns all errors together.
+// each calls do for every unfinished job that began at or after since, and counts the jobs. It
+// continues after errors and joins them.
 func (w *Worker) each(ctx context.Context, since time.Time, do func(*transaction.Transaction) error) (jobs int, err error) {
 	const page = 100
 	var wrong []error

@@ -17,22 +17,22 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// A Run is one try at a unit. A task uses it in one goroutine, except for [Run.Progress].
+// A Run is one attempt at a unit. A task uses it in one goroutine, except for [Run.Progress].
 type Run struct {
 	worker *Worker
 	kind   Kind
 	unit   transaction.Unit
 	name   string
-	trace  string                   // that of the message
+	trace  string                   // parent span, from the message
 	taken  *transaction.Transaction // the record of the unit at the last checkpoint
 	job    *transaction.Transaction // the job's record; the same as taken unless the unit is a part
 
 	mu       sync.Mutex
 	reported Progress
-	fresh    bool // reported has not been recorded yet
+	fresh    bool // reported is not recorded yet
 }
 
-// Progress is how far a stage or a part has come, as its task reports it.
+// Progress is the progress of a stage or a part, as its task reports it.
 type Progress struct {
 	Done, Total int64 // counts steps; Total is 0 when unknown
 	Rows        int64 // counts processed rows
@@ -63,6 +63,8 @@ func (r *Run) Input(v any) error { return decode("input", r.job.Work.Input, v) }
 // State decodes the last checkpoint into v. It leaves v unchanged when there is none.
 func (r *Run) State(v any) error { return decode("checkpoint", r.taken.Work.Checkpoint, v) }
 
+// decode decodes a text of the record; an empty text leaves v unchanged. The error is InvalidInput, or
+// recognized by [format.Newer].
 func decode(what string, text json.RawMessage, v any) error {
 	if len(text) == 0 {
 		return nil
@@ -75,8 +77,8 @@ func decode(what string, text json.RawMessage, v any) error {
 	return nil
 }
 
-// Results returns the results of an earlier stage: one for each part, or a single one when it has
-// no parts.
+// Results returns the encoded results of an earlier stage: one for each part, or a single one if
+// the stage has no parts.
 func (r *Run) Results(ctx context.Context, stage string) ([]json.RawMessage, error) {
 	name := inPass(stage, r.job.Work.Pass)
 	result, ended := r.job.Work.Results[name]
@@ -100,7 +102,7 @@ func (r *Run) Results(ctx context.Context, stage string) ([]json.RawMessage, err
 	return r.resultsOf(ctx, name, parts)
 }
 
-// ResultsOf returns the results of [Run.Results], decoded.
+// ResultsOf returns the results of an earlier stage, decoded into T.
 func ResultsOf[T any](ctx context.Context, r *Run, stage string) ([]T, error) {
 	encoded, err := r.Results(ctx, stage)
 	if err != nil {
@@ -115,6 +117,7 @@ func ResultsOf[T any](ctx context.Context, r *Run, stage string) ([]T, error) {
 	return results, nil
 }
 
+// resultsOf reads the results from the records of the parts.
 func (r *Run) resultsOf(ctx context.Context, stage string, parts int) ([]json.RawMessage, error) {
 	found, err := r.worker.Transactions.Parts(ctx, r.unit.Whole(), stage, parts)
 	if err != nil {
@@ -130,15 +133,15 @@ func (r *Run) resultsOf(ctx context.Context, stage string, parts int) ([]json.Ra
 	return results, nil
 }
 
-// Progress reports how far the work has come. It sends no request: the next checkpoint or heartbeat
-// records it. It may be called by several goroutines.
+// Progress reports the progress of the work. It sends no request: the next checkpoint or heartbeat
+// records it. It is safe for concurrent use.
 func (r *Run) Progress(p Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reported, r.fresh = p, true
 }
 
-// note adds the progress and rows counted by this run to the record.
+// note copies the progress into the record.
 func (r *Run) note(t *transaction.Transaction) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,14 +157,15 @@ func (r *Run) note(t *transaction.Transaction) {
 	}
 }
 
-// Checkpoint records the state for the next run, and the progress. A task that gets an error must
-// return it and stop: a user ended or paused the job, another worker has taken the unit over, or
-// the time is over.
+// Checkpoint records the state for the next run, and the progress. The task must return its error
+// and stop: a user ended or paused the job, another worker has taken the unit over, or the time is
+// over.
 func (r *Run) Checkpoint(ctx context.Context, state any) error {
 	encoded, err := json.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("checkpoint of job %s: %w", r.unit.Job, err)
 	}
+	// Progress was made, so earlier failures do not count any more.
 	err = r.keep(ctx, func(t *transaction.Transaction) { t.Work.Checkpoint, t.Work.Failures = encoded, 0 })
 	if err != nil {
 		return err
@@ -175,8 +179,8 @@ func (r *Run) Checkpoint(ctx context.Context, state any) error {
 	return nil
 }
 
-// keep changes the record of the unit and extends its lease. The record takes no further space, so that it may use the
-// reserve of a full disk.
+// keep changes the record of the unit and extends its lease. The write may use the reserved space of a full disk, because
+// the record takes no further space.
 func (r *Run) keep(ctx context.Context, change func(*transaction.Transaction)) error {
 	kept, err := r.worker.Transactions.Keep(objectstore.Freeing(ctx), r.unit, r.name, leaseTime, func(t *transaction.Transaction) {
 		r.note(t)
@@ -191,9 +195,9 @@ func (r *Run) keep(ctx context.Context, change func(*transaction.Transaction)) e
 	return nil
 }
 
-// leave changes the record of the unit for the last time and frees it. Its next message is due
-// after the given delay. When the answer is lost, leave asks again, because a run whose end is not
-// recorded counts as a crash.
+// leave changes the record of the unit for the last time and ends the lease. The next message is
+// due after the given delay. leave retries after a lost answer, because a run without a recorded
+// end counts as a crash.
 func (r *Run) leave(ctx context.Context, after time.Duration, change func(*transaction.Transaction)) (err error) {
 	const attempts = 3
 	for range attempts {
@@ -208,7 +212,7 @@ func (r *Run) leave(ctx context.Context, after time.Duration, change func(*trans
 	return err
 }
 
-// jobGoesOn returns an error unless the job of a part still runs.
+// jobGoesOn returns an error if the job of a part has ended or is paused.
 func (r *Run) jobGoesOn(ctx context.Context) error {
 	if r.unit.Part == 0 {
 		return nil
@@ -231,14 +235,14 @@ func (r *Run) stage() Stage {
 	return stage
 }
 
-// message returns the message that continues the unit.
+// message returns the message with which the next run continues the unit.
 func (r *Run) message() Message {
 	m := messageFor(r.unit, r.isHeavy())
 	m.Trace = r.trace
 	return m
 }
 
-// beat extends the lease at regular intervals. It cancels the context of the work when the run must
+// beat extends the lease at regular intervals. It cancels the context of the work if the run must
 // stop.
 func (r *Run) beat(ctx context.Context, stop context.CancelCauseFunc) {
 	seen := r.worker.Now()

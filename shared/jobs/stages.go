@@ -13,10 +13,10 @@ import (
 	"tiltyard/shared/protocol/transactionapi"
 )
 
-// errParts means that the job continues in its parts.
+// errParts ends a run of a job that continues in its parts.
 var errParts = errors.New("the job continues in parts")
 
-// do runs a part, or a job from its current stage on.
+// do runs a part, or a job from its current stage on. It returns the result of the unit.
 func (r *Run) do(ctx context.Context) (result any, err error) {
 	if err := r.passOn(ctx); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 	}
 }
 
-// passOf returns the pass of a stage, or 0 for a stage that does not run again.
+// passOf returns the current pass of a stage, or 0 for a stage before the repeated ones.
 func (r *Run) passOf(number int) int {
 	if number <= r.job.Work.PassAfter {
 		return 0
@@ -72,11 +72,11 @@ func (r *Run) passOf(number int) int {
 	return r.job.Work.Pass
 }
 
-// keptPasses bounds the passes whose part records are kept for events.
+// keptPasses bounds the passes whose part records are kept, for the job's events.
 const keptPasses = 20
 
-// again begins another pass after the stage of a number, and returns the number of the stage after which
-// it begins.
+// again begins another pass after stage number, and returns the number of the stage after which the
+// pass begins.
 func (r *Run) again(ctx context.Context, a Again, number int) (int, error) {
 	_, after, ok := r.kind.find(a.After)
 	if !ok || after >= number {
@@ -84,6 +84,8 @@ func (r *Run) again(ctx context.Context, a Again, number int) (int, error) {
 	}
 	w := r.job.Work
 	pass := w.Pass + 1
+	// The results that the next pass makes obsolete. Results of stages with parts are kept for some
+	// passes, because events need the number of parts.
 	gone := map[string]bool{}
 	for _, stage := range r.kind.Stages[after+1 : number+1] {
 		gone[inPass(stage.Name, w.Pass)] = stage.Parts == nil
@@ -100,7 +102,7 @@ func (r *Run) begin(ctx context.Context, next, before string, result any) error 
 	return r.move(ctx, next, before, result, func(w *transaction.Work) { w.StagesDone++ })
 }
 
-// move moves the job to a stage, and keeps the result of an earlier one.
+// move moves the job to the stage next and records the result of an earlier one.
 func (r *Run) move(ctx context.Context, next, before string, result any, change func(*transaction.Work)) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
@@ -114,12 +116,14 @@ func (r *Run) move(ctx context.Context, next, before string, result any, change 
 		}
 		w.Results[before], w.Stage = encoded, next
 		change(w)
+		// Counters apply to the current stage only.
 		w.Checkpoint, w.Failures, w.Deaths, w.Heavy = nil, 0, 0, false
 		w.Parts, w.PartsDone, w.Groups, w.Sent = 0, 0, 0, time.Time{}
 	})
 }
 
-// inParts starts the parts of a stage, or returns their results when all of them have ended.
+// inParts starts the parts of a stage. It returns their results when all of them have ended, else
+// errParts.
 func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, error) {
 	_, number, _ := r.kind.find(stage.Name)
 	name := inPass(stage.Name, r.passOf(number))
@@ -155,7 +159,8 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 			return nil, partFailed{unit, part}
 		}
 		left = true
-		// A part without a record has been waiting since its message was sent, if it was.
+		// A part without a record has been waiting since its message was sent, or the message was never
+		// sent.
 		if part == nil && !now.Before(r.taken.Work.Sent.Add(transaction.Slack)) || part != nil && part.Work.Lost(now) {
 			heavy := r.taken.Work.Heavy || part != nil && part.Work.Heavy
 			missing = append(missing, messageFor(unit, heavy))
@@ -175,7 +180,7 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 	return nil, errParts
 }
 
-// joined adds up all parts and returns their results.
+// joined returns the results of all parts and records their number of rows.
 func (r *Run) joined(ctx context.Context, parts []*transaction.Transaction) ([]json.RawMessage, error) {
 	var results []json.RawMessage
 	var rows int64
@@ -189,7 +194,7 @@ func (r *Run) joined(ctx context.Context, parts []*transaction.Transaction) ([]j
 	return results, r.keep(ctx, func(t *transaction.Transaction) { t.Work.PartsDone, t.Rows = len(parts), rows })
 }
 
-// partFailed is the error of a job with a part that has failed.
+// partFailed is the error of a job because one of its parts failed.
 type partFailed struct {
 	unit transaction.Unit
 	part *transaction.Transaction

@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// work returns the name of a message's work for its span.
+// work returns the name of the span for the message's work.
 func (m Message) work() string {
 	switch {
 	case m.Job == "":
@@ -21,7 +21,7 @@ func (m Message) work() string {
 	return "job"
 }
 
-// run calls Do within a span.
+// run calls Do within a trace span.
 func (s Stage) run(ctx context.Context, r *Run) (result any, err error) {
 	ctx, span := tracing.Start(objectstore.Ordinary(ctx), "stage "+s.Name, tracing.Inside)
 	if span == nil {
@@ -45,14 +45,15 @@ func (s Stage) run(ctx context.Context, r *Run) (result any, err error) {
 	return result, err
 }
 
-// goesOn reports whether the error ends a run without a failure, as at a pause, a deadline or a delay.
+// goesOn reports whether the error ends a run without a failure, such as a pause, a deadline or a
+// delay.
 func goesOn(err error) bool {
 	var wait later
 	return settled(err) == nil || errors.Is(err, errYield) || errors.Is(err, errHeavy) || errors.As(err, &wait)
 }
 
-// wordOf returns a word for an error. The text of the error is not used, because it may quote
-// confidential values.
+// wordOf returns a word for an error, for the trace. The text of the error may quote confidential
+// values.
 func wordOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -28,42 +28,40 @@ type Worker struct {
 	Name   func() string   // returns a unique name for each run
 	Now    func() time.Time
 	Logger *slog.Logger
-	Memory *memory.Budget  // bounds the memory of all runs; nil: no bound
+	Memory *memory.Budget  // bounds the memory of all runs; nil sets no bound
 	Light  bool            // passes heavy work on if there is a queue for it
-	Traces *tracing.Tracer // nil: no traces
+	Traces *tracing.Tracer // may be nil
 
-	// suspect is locked by a run of a unit whose earlier run has ended together with its process.
+	// suspect serializes the runs of units that have crashed a process before.
 	suspect sync.Mutex
 }
 
 const (
-	// leaseTime is how long a worker owns a unit without a heartbeat.
+	// leaseTime is the length of a lease. Heartbeats renew it.
 	leaseTime = 90 * time.Second
-	// holdTime is how long a worker keeps a message from others without a heartbeat. It is longer than
-	// leaseTime, so that the unit is free when the message of a dead worker is delivered again.
+	// holdTime is the time for which a message is hidden from other workers. Heartbeats renew it. It is
+	// longer than leaseTime, so that the lease has expired when the message of a dead worker is
+	// delivered again.
 	holdTime = 2 * time.Minute
 	// heartbeat is the interval between two heartbeats.
 	heartbeat = leaseTime / 4
-	// maxFailures bounds the failed runs of a unit without a checkpoint between them.
+	// maxFailures bounds the failed runs of a unit since its last checkpoint.
 	maxFailures = 5
-	// firstRetry is the delay between a first failure and the next run. Each further failure
-	// doubles it.
+	// firstRetry is the delay after the first failure. Each further failure doubles it.
 	firstRetry = 5 * time.Second
-	// outagePause is the delay of the next run after a run failed because of an outage of another
-	// service.
+	// outagePause is the delay after a run failed because another service was unavailable.
 	outagePause = time.Minute
-	// suspectPause is the delay of a suspect while the process runs another one.
+	// suspectPause is the delay of a suspect unit while the process runs another suspect.
 	suspectPause = 15 * time.Second
-	// yieldMargin is the time before its deadline by which a run has to end.
+	// yieldMargin is the time before the deadline at which a checkpoint ends the run.
 	yieldMargin = 20 * time.Second
 )
 
-// Serve receives messages and processes them, as many at a time as there are workers, until the
-// context ends.
+// Serve processes the messages of the worker's queue, up to workers at a time, until the context
+// ends.
 func (w *Worker) Serve(ctx context.Context, workers int) { w.ServeFrom(ctx, w.Queue, workers) }
 
-// ServeFrom receives and processes the messages of one queue with a number of goroutines, until ctx
-// ends.
+// ServeFrom processes the messages of one queue, up to workers at a time, until the context ends.
 func (w *Worker) ServeFrom(ctx context.Context, from Queue, workers int) {
 	var group sync.WaitGroup
 	for range workers {
@@ -76,9 +74,11 @@ func (w *Worker) ServeFrom(ctx context.Context, from Queue, workers int) {
 	group.Wait()
 }
 
-// receivePause is the wait after an error of the queue.
+// receivePause is the pause after an error of the queue.
 const receivePause = time.Second
 
+// serveOne receives and processes one message. After an error it leaves the message to be delivered
+// again.
 func (w *Worker) serveOne(ctx context.Context, from Queue) {
 	d, err := from.Receive(ctx, holdTime)
 	if err != nil {
@@ -96,8 +96,8 @@ func (w *Worker) serveOne(ctx context.Context, from Queue) {
 	}
 }
 
-// DoHeld processes a message of a queue. It extends the hold of two minutes while the work continues, so that the message
-// is delivered again soon after the worker has died.
+// DoHeld processes a message of a queue. It keeps the message hidden from other workers while the work continues, two
+// minutes at a time, so that the message is delivered again soon after the worker has died.
 func (w *Worker) DoHeld(ctx context.Context, from Queue, d Delivery) error {
 	held, release := context.WithCancel(ctx)
 	extending := make(chan struct{})
@@ -112,6 +112,7 @@ func (w *Worker) DoHeld(ctx context.Context, from Queue, d Delivery) error {
 			}
 		}
 	}()
+	// Wait for the last Extend, which could otherwise hide the message again after Done.
 	defer func() {
 		release()
 		<-extending
@@ -119,10 +120,10 @@ func (w *Worker) DoHeld(ctx context.Context, from Queue, d Delivery) error {
 	return w.Do(ctx, d.Message)
 }
 
-// Do processes a message. When the error is nil, the message is done, although the job may not be;
+// Do processes a message. If the error is nil, the message is done, although the job may not be;
 // else the message must be delivered again.
 func (w *Worker) Do(ctx context.Context, m Message) error {
-	// On a full disk, jobs that free space must be taken up.
+	// The context permits writes to a full disk, because jobs that free space must be able to begin.
 	ctx, span := w.Traces.Message(objectstore.Freeing(ctx), m.Trace, m.work())
 	defer span.End()
 	err := w.do(ctx, m)
@@ -132,6 +133,7 @@ func (w *Worker) Do(ctx context.Context, m Message) error {
 	return err
 }
 
+// do leases the unit of a message and runs it.
 func (w *Worker) do(ctx context.Context, m Message) error {
 	if m.Job == "" {
 		return w.look(ctx, m)
@@ -146,12 +148,11 @@ func (w *Worker) do(ctx context.Context, m Message) error {
 	case errors.Is(err, transaction.ErrPaused), protocol.CodeOf(err) == protocol.TransactionNotFound:
 		return nil
 	case errors.Is(err, transaction.ErrHeld):
-		// Another worker has the unit. If that worker dies, this message may be the only one, so it
-		// comes back later.
+		// Another worker has the lease. If it dies, this message may be the only one, so it comes back
+		// later.
 		return w.send(ctx, w.untilFree(m, r.taken), m)
 	case err != nil:
-		// The write may have succeeded, so free the unit instead of waiting for the lease to run
-		// out.
+		// The write may have succeeded, so end the lease instead of waiting until it expires.
 		return errors.Join(err, settled(r.leave(ctx, 0, func(*transaction.Transaction) {})))
 	}
 	if r.taken.Work.Deaths > 0 {
@@ -170,8 +171,8 @@ func (w *Worker) do(ctx context.Context, m Message) error {
 	return w.run(ctx, r)
 }
 
-// untilFree returns the time until a held unit may be taken over. That is soon while messages for
-// parts are being sent, because the last part may end before that is complete.
+// untilFree returns the time until a held unit may be taken over. For a job that sends messages to
+// its parts it is short, because the last part may end before all are sent.
 func (w *Worker) untilFree(m Message, held *transaction.Transaction) time.Duration {
 	if m.Part == 0 && held.Work.Parts > 0 {
 		return 2 * time.Second
@@ -179,8 +180,8 @@ func (w *Worker) untilFree(m Message, held *transaction.Transaction) time.Durati
 	return held.Work.Until.Sub(w.Now()) + time.Second
 }
 
-// look processes a message without a job: a look, which begins a job if there is something to do,
-// or a scheduled message that resends lost ones.
+// look processes a message without a job. It runs a look, which begins a job if there is work, or
+// resends lost messages if the schedule requests that.
 func (w *Worker) look(ctx context.Context, m Message) error {
 	switch m.Kind {
 	case ReviveKind:
@@ -202,8 +203,8 @@ func (w *Worker) look(ctx context.Context, m Message) error {
 	return err
 }
 
-// ended performs the steps that follow the end of a unit. The worker that ended it may have died
-// before it could.
+// ended performs the steps that follow the end of a unit, because the worker that ended it may have
+// died before.
 func (w *Worker) ended(ctx context.Context, unit transaction.Unit) error {
 	job, err := w.Transactions.Job(ctx, unit.Whole())
 	switch {
@@ -211,6 +212,7 @@ func (w *Worker) ended(ctx context.Context, unit transaction.Unit) error {
 		return nil
 	case err != nil:
 		return err
+	// The process that set the job aside may have died before it noted that.
 	case job.Status.Ended():
 		return w.noteAside(ctx, job)
 	case unit.Part == 0 || job.Work == nil || job.Work.Stage != unit.Stage:
@@ -228,7 +230,8 @@ func (w *Worker) ended(ctx context.Context, unit transaction.Unit) error {
 	return nil
 }
 
-// noteAside prevents that a worker begins the same work again after a job was set aside.
+// noteAside logs that a job was set aside. If a look had begun it, noteAside prevents that another
+// one begins the same work again.
 func (w *Worker) noteAside(ctx context.Context, job *transaction.Transaction) error {
 	if job.Work == nil || !job.Work.Aside {
 		return nil
@@ -240,7 +243,7 @@ func (w *Worker) noteAside(ctx context.Context, job *transaction.Transaction) er
 	return w.Transactions.SetAside(ctx, job)
 }
 
-// failJob ends a job with a part that has failed.
+// failJob ends a job because one of its parts failed.
 func (w *Worker) failJob(ctx context.Context, p partFailed) error {
 	ended, err := w.Transactions.Advance(ctx, p.unit.Whole(), func(t *transaction.Transaction) {
 		t.Status, t.Failure = transactionapi.Failed, p.Error()
@@ -252,7 +255,7 @@ func (w *Worker) failJob(ctx context.Context, p partFailed) error {
 	return w.noteAside(ctx, ended)
 }
 
-// arrive continues the job when the part that has ended was the last.
+// arrive sends a message for the job if the part that ended was the last.
 func (w *Worker) arrive(ctx context.Context, unit transaction.Unit, parts int, rows int64) error {
 	last, err := w.Transactions.Arrive(ctx, unit, parts, rows)
 	if err != nil || !last {
@@ -261,8 +264,7 @@ func (w *Worker) arrive(ctx context.Context, unit transaction.Unit, parts int, r
 	return w.send(ctx, 0, Message{Job: unit.Job})
 }
 
-// Bury ends the unit of a message that the queue has given up after too many deliveries: the job is
-// set aside.
+// Bury sets aside the unit of a message that the queue gave up after too many deliveries.
 func (w *Worker) Bury(ctx context.Context, m Message) error {
 	if m.Job == "" {
 		w.Logger.ErrorContext(ctx, "a look was set aside because no worker could process its message", "kind", m.Kind, "object", m.Object)
@@ -272,7 +274,7 @@ func (w *Worker) Bury(ctx context.Context, m Message) error {
 	_, err := w.Transactions.GiveUp(ctx, unit, "the message for "+unit.String()+" was delivered again and again, and no worker could process it")
 	switch {
 	case errors.Is(err, transaction.ErrHeld):
-		return w.send(ctx, leaseTime, m) // another message got through
+		return w.send(ctx, leaseTime, m) // another message was processed in the meantime
 	case protocol.CodeOf(err) == protocol.TransactionNotFound:
 		return nil
 	case err != nil && !errors.Is(err, transaction.ErrEnded):
@@ -281,8 +283,8 @@ func (w *Worker) Bury(ctx context.Context, m Message) error {
 	return w.ended(ctx, unit)
 }
 
-// settled turns errors into nil which mean that another worker has the unit, or that the job has
-// ended.
+// settled returns nil for errors that end a run without a failure: another worker has the unit, or
+// the job has ended or is paused.
 func settled(err error) error {
 	if errors.Is(err, transaction.ErrEnded) || errors.Is(err, transaction.ErrPaused) || errors.Is(err, transaction.ErrHeld) {
 		return nil
@@ -290,7 +292,7 @@ func settled(err error) error {
 	return err
 }
 
-// run calls a task under a heartbeat, and records the result.
+// run runs the task of a unit with a heartbeat, and records the result.
 func (w *Worker) run(ctx context.Context, r *Run) error {
 	var result any
 	err := w.whileItLives(ctx, r, func(ctx context.Context) (err error) {
@@ -308,12 +310,13 @@ func (w *Worker) run(ctx context.Context, r *Run) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && settled(err) != nil:
 		return w.fail(free, r, errNoCheckpoint)
 	}
-	// The process is shutting down: free the unit instead of waiting for the lease to run out.
+	// The process is shutting down: end the lease instead of waiting until it expires.
 	_ = r.leave(free, 0, func(*transaction.Transaction) {})
 	return ctx.Err()
 }
 
-// whileItLives calls do with a heartbeat and an allotment of memory.
+// whileItLives calls do with a heartbeat and its own memory allotment. It returns the heartbeat's
+// error if that came first.
 func (w *Worker) whileItLives(ctx context.Context, r *Run, do func(ctx context.Context) error) error {
 	share := w.Memory.Open()
 	defer share.Close()
@@ -332,7 +335,7 @@ func (w *Worker) whileItLives(ctx context.Context, r *Run, do func(ctx context.C
 	return err
 }
 
-// contained calls do, and returns a panic as an error. Without it, a panic would end the other work of this process, and
+// contained calls do and turns a panic into an error. Without it, a panic would end the other work of this process, and
 // then every process that runs the unit again.
 func (w *Worker) contained(ctx context.Context, r *Run, do func(ctx context.Context) error) (err error) {
 	defer func() {
@@ -344,23 +347,25 @@ func (w *Worker) contained(ctx context.Context, r *Run, do func(ctx context.Cont
 	return do(ctx)
 }
 
-// lastWords is the time limit for recording the end of a run after its deadline.
+// lastWords bounds the recording of a run's end after its deadline.
 const lastWords = 3 * time.Second
 
-// errNoCheckpoint is the error of a run whose deadline passed before its next checkpoint.
+// errNoCheckpoint ends a run whose deadline passed before its next checkpoint.
 var errNoCheckpoint = protocol.Errorf(protocol.ServiceUnavailable, "the worker's time ran out before the next checkpoint")
 
-// conclude records the result of a run, and sends the message for the next run if there is one.
+// conclude records the result of a run and sends the message for the next run, if there is one.
 func (w *Worker) conclude(ctx context.Context, r *Run, result any, err error) error {
 	var wait later
 	var failed partFailed
 	switch {
 	case err == nil:
 		return w.succeed(ctx, r, result)
+	// The parts have messages of their own.
 	case errors.Is(err, errParts):
 		return settled(r.leave(ctx, 0, func(*transaction.Transaction) {}))
 	case errors.As(err, &failed):
 		return w.failJob(ctx, failed)
+	// Another worker or a user has the unit now.
 	case settled(err) == nil:
 		return nil
 	case errors.Is(err, errYield), errors.Is(err, errHeavy), errors.As(err, &wait):
@@ -372,6 +377,7 @@ func (w *Worker) conclude(ctx context.Context, r *Run, result any, err error) er
 	return w.fail(ctx, r, err)
 }
 
+// succeed records the result of a unit. After the last part of a stage it sends a message for the job.
 func (w *Worker) succeed(ctx context.Context, r *Run, result any) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
@@ -386,7 +392,7 @@ func (w *Worker) succeed(ctx context.Context, r *Run, result any) error {
 	})
 	switch {
 	case r.unit.Part != 0 && errors.Is(err, transaction.ErrEnded):
-		return w.ended(ctx, r.unit) // possibly by our own write, whose answer was lost
+		return w.ended(ctx, r.unit) // possibly by this run, if the answer to its write was lost
 	case err != nil:
 		return settled(err)
 	case r.unit.Part != 0:
@@ -396,11 +402,11 @@ func (w *Worker) succeed(ctx context.Context, r *Run, result any) error {
 	return nil
 }
 
-// fail records that a run has failed. It ends the job when a repetition would not help.
+// fail records that a run has failed. It ends the job if a repetition would not help.
 func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 	w.Logger.WarnContext(ctx, "a job has failed", "job", r.unit.Job, "stage", r.unit.Stage, "part", r.unit.Part, "kind", r.taken.Kind, "object", r.taken.Object, "error", cause)
 	if format.Newer(cause) {
-		// A worker of that release will do it: as for a kind that this worker does not run.
+		// Leave the job to a worker of the newer release, as with an unknown kind.
 		return errors.Join(cause, settled(r.leave(ctx, 0, func(t *transaction.Transaction) { t.Work.Trouble = describe(cause) })))
 	}
 	if w.passesOn() && outgrew(cause) {
@@ -429,8 +435,8 @@ func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 	return nil
 }
 
-// outlast has a run repeated later that failed because a service was in trouble. It may be in trouble for hours, and
-// the failure does not count.
+// outlast repeats a run later that failed because a service was unavailable. An outage may last for hours, so the failure
+// does not count.
 func (w *Worker) outlast(ctx context.Context, r *Run, cause error) error {
 	err := r.leave(ctx, outagePause, func(t *transaction.Transaction) { t.Work.Trouble = describe(cause) })
 	if err != nil {
@@ -439,8 +445,7 @@ func (w *Worker) outlast(ctx context.Context, r *Run, cause error) error {
 	return w.send(ctx, outagePause, r.message())
 }
 
-// pass has a worker of heavy work repeat a run that failed because this worker has too little time or memory. The
-// failure does not count.
+// pass leaves a run to a heavy worker because this one has too little time or memory. The failure does not count.
 func (w *Worker) pass(ctx context.Context, r *Run, cause error) error {
 	err := r.leave(ctx, 0, func(t *transaction.Transaction) { t.Work.Heavy, t.Work.Trouble = true, describe(cause) })
 	if err != nil {
@@ -452,8 +457,8 @@ func (w *Worker) pass(ctx context.Context, r *Run, cause error) error {
 }
 
 // isFinal reports whether the next run would get the same error. A Busy memory error is not final,
-// whatever it is wrapped in, because the memory becomes free; one about the limit of a single run
-// is final.
+// even if a protocol error wraps it, because other work frees memory; an error about the limit of a
+// single run is final.
 func isFinal(err error) bool {
 	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
 		return !refused.Busy
@@ -462,8 +467,8 @@ func isFinal(err error) bool {
 	return errors.As(err, &known) && known.Code != protocol.ServiceUnavailable && known.Code != protocol.ConcurrentModification && known.Code != protocol.Internal
 }
 
-// describe returns the text of a failure for users. An error without a code becomes "internal
-// error", because its text may contain internals.
+// describe returns the text of a failure for users. The text of an error without a code may reveal
+// internals, so it becomes "internal error".
 func describe(err error) string {
 	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
 		return refused.Error()

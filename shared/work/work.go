@@ -1,5 +1,5 @@
-// Package work is the table of all kinds of jobs. A new kind is a package below this one and a line
-// here. The local server and the worker function both run the whole table.
+// Package work lists all kinds of jobs. A new kind is a package below this one and a line here. The
+// local server and the worker function both run all kinds.
 package work
 
 import (
@@ -41,8 +41,8 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions udfcall.Director
 	return kinds
 }
 
-// Functions returns the directory of functions, with the configured runtimes and those without a
-// configuration. keys decrypts secrets; if it is nil, functions with secrets fail.
+// Functions returns the directory of functions, with the configured runtimes and the ones that need
+// no configuration. keys decrypts secrets; if it is nil, functions with secrets fail.
 func Functions(on tables.Tables, keys secretbox.Opener, configured udf.Runtimes) udfcall.Directory {
 	d := udfcall.Directory{Names: on.Names, Rights: on.Rights, Runtimes: udf.Runtimes{"sql": expression.Runtime{}, "builtin": builtin.Runtime{}}}
 	if keys != nil {

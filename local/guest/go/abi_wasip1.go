@@ -5,10 +5,11 @@ import (
 	"unsafe"
 )
 
-// arguments keeps what the service writes into from being collected, by place.
+// arguments maps addresses to the buffers that the service fills, so that none is collected.
 var arguments = map[uint32][]byte{}
 
-// answer is the reply of a call, and content is what it refers to. They stay until the next call.
+// answer is the reply of a call, and content the bytes to which it refers. They stay valid until
+// the next call.
 var (
 	answer  [12]byte
 	content []byte
@@ -37,7 +38,7 @@ func callExport(at, _ uint32) uint32 { return reply(call(arguments[at])) }
 //go:wasmexport close
 func closeExport() {}
 
-// reply returns where the reply is: its status, and the place and the size of its content.
+// reply returns the address of the reply: a status, and the address and the size of its content.
 func reply(bytes []byte, failed bool) uint32 {
 	content = bytes
 	clear(answer[:])
@@ -51,4 +52,5 @@ func reply(bytes []byte, failed bool) uint32 {
 	return place(answer[:])
 }
 
+// place returns the address of a buffer.
 func place(bytes []byte) uint32 { return uint32(uintptr(unsafe.Pointer(&bytes[0]))) }

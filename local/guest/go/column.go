@@ -5,22 +5,22 @@ import (
 	"math"
 )
 
-// A Column holds the values of a parameter. Its methods panic for values of another type.
+// A Column contains the values of a parameter. Its methods panic if the values have another type.
 type Column struct {
 	Name     string
 	Rows     int
 	Children []*Column // the items of a list, or the fields of a struct
 
-	kind     byte // as the format numbers types
-	width    int  // bytes of a value; for lists, items of a value if that is fixed
-	wide     bool // offsets have 8 bytes
+	kind     byte // type number of the format
+	width    int  // bytes of a value; for fixed-size lists, items of a value
+	wide     bool // offsets have 8 bytes instead of 4
 	signed   bool
-	validity []byte // empty: no nulls
+	validity []byte // bitmap; empty if there are no nulls
 	offsets  []byte
 	values   []byte
 }
 
-// Numbers of types in Schema.fbs.
+// Type numbers of Schema.fbs.
 const (
 	kindInt           = 2
 	kindFloat         = 3
@@ -41,13 +41,13 @@ const (
 	kindLargeList     = 21
 )
 
-// IsNull reports whether row i has no value.
+// IsNull reports whether the value in row i is null.
 func (c *Column) IsNull(i int) bool { return len(c.validity) > 0 && c.validity[i/8]>>(i%8)&1 == 0 }
 
 // String returns a copy of the text in row i.
 func (c *Column) String(i int) string { return string(c.Bytes(i)) }
 
-// Bytes returns the text or the bytes in row i. They are valid until the function returns.
+// Bytes returns the text or the bytes in row i. They are valid until the user function returns.
 func (c *Column) Bytes(i int) []byte {
 	if c.kind == kindFixedBinary || c.kind == kindDecimal {
 		return c.values[i*c.width : (i+1)*c.width]
@@ -77,7 +77,7 @@ func (c *Column) Int(i int) int64 {
 	return int64(binary.LittleEndian.Uint64(value))
 }
 
-// Float returns the number in row i, of float32 or float64.
+// Float returns the float32 or float64 in row i.
 func (c *Column) Float(i int) float64 {
 	c.check(c.kind == kindFloat && c.width >= 4, "numbers of float32 or float64")
 	if c.width == 4 {
@@ -92,8 +92,8 @@ func (c *Column) Bool(i int) bool {
 	return c.values[i/8]>>(i%8)&1 == 1
 }
 
-// Items returns which rows of Children[0] are the items of the list in row i: those from begin to before
-// end.
+// Items returns the range [begin, end) of rows of Children[0] that are the items of the list in row
+// i.
 func (c *Column) Items(i int) (begin, end int) {
 	if c.kind == kindFixedSizeList {
 		return i * c.width, (i + 1) * c.width
@@ -102,6 +102,7 @@ func (c *Column) Items(i int) (begin, end int) {
 	return c.offset(i), c.offset(i + 1)
 }
 
+// offset returns offset i of a variable-size type.
 func (c *Column) offset(i int) int {
 	if c.wide {
 		return int(binary.LittleEndian.Uint64(c.offsets[8*i:]))
@@ -109,6 +110,7 @@ func (c *Column) offset(i int) int {
 	return int(binary.LittleEndian.Uint32(c.offsets[4*i:]))
 }
 
+// check panics unless ok, with the expected kind of values.
 func (c *Column) check(ok bool, what string) {
 	if !ok {
 		panic("the column " + c.Name + " does not hold " + what)

@@ -5,28 +5,29 @@ import (
 	"slices"
 )
 
-// A table is a table of a flatbuffer, or the elements of a vector. At its place is the distance back to
-// its list of fields, which has the distances from the place to the fields:
+// A table is a table of a flatbuffer, or the elements of a vector. At its position is the distance
+// back to its vtable, which contains the distances from the position to the fields:
 //
-//	u16  bytes of the list
+//	u16  bytes of the vtable
 //	u16  bytes of the table
 //	u16… distance of each field; 0: the field is absent
 //
-// What a table refers to lies behind it, at the distance in its field.
+// The objects to which a table refers come after it, at the distances in its fields.
 type table struct {
 	data []byte
 	at   int
 }
 
+// rootOf returns the root table of a flatbuffer.
 func rootOf(data []byte) table { return table{data, 0}.follow(0) }
 
-// follow returns what the distance at some bytes after t refers to.
+// follow returns the object to which the distance at t.at+after refers.
 func (t table) follow(after int) table {
 	at := t.at + after
 	return table{t.data, at + int(binary.LittleEndian.Uint32(t.data[at:]))}
 }
 
-// field returns where a field is, relative to t; 0 if it is absent.
+// field returns the distance of a field from t, or 0 if it is absent.
 func (t table) field(i int) int {
 	list := t.at - int(int32(binary.LittleEndian.Uint32(t.data[t.at:])))
 	if 4+2*i >= int(binary.LittleEndian.Uint16(t.data[list:])) {
@@ -37,7 +38,7 @@ func (t table) field(i int) int {
 
 func (t table) has(i int) bool { return t.field(i) != 0 }
 
-// number returns the number in a field of size bytes; 0 if it is absent.
+// number returns the number of size bytes in a field, or 0 if it is absent.
 func (t table) number(i, size int) int64 {
 	after := t.field(i)
 	if after == 0 {
@@ -48,6 +49,7 @@ func (t table) number(i, size int) int64 {
 	return int64(binary.LittleEndian.Uint64(bytes[:]))
 }
 
+// child returns the object to which a field refers; ok is false if the field is absent.
 func (t table) child(i int) (table, bool) {
 	after := t.field(i)
 	if after == 0 {
@@ -56,7 +58,7 @@ func (t table) child(i int) (table, bool) {
 	return t.follow(after), true
 }
 
-// vector returns the elements of a vector, and how many they are.
+// vector returns the elements of a vector and their number.
 func (t table) vector(i int) (table, int) {
 	v, ok := t.child(i)
 	if !ok {
@@ -73,24 +75,25 @@ func (t table) text(i int) string {
 	return string(v.data[v.at : v.at+count])
 }
 
-// A flatWriter writes a flatbuffer from its beginning: what a table refers to comes after it.
+// A flatWriter writes a flatbuffer from front to back: a table comes before the objects to which it
+// refers.
 type flatWriter struct{ bytes []byte }
 
-// A slot is a field of a table that is written. One without a size is absent.
+// A slot is a field of a table to write. It is absent if its size is 0.
 type slot struct {
 	size  int // bytes
 	value uint64
-	child func() int // writes what the field refers to and returns where it is
+	child func() int // writes the object of the field and returns its position
 }
 
-// pad makes the length of what is written be rest when divided by size.
+// pad adds zeros until the length modulo size is rest.
 func (w *flatWriter) pad(size, rest int) {
 	for len(w.bytes)%size != rest {
 		w.bytes = append(w.bytes, 0)
 	}
 }
 
-// table writes a table and what it refers to, and returns where the table is.
+// table writes a table and its objects, and returns the position of the table.
 func (w *flatWriter) table(slots ...slot) int {
 	order := make([]int, 0, len(slots)) // larger fields first, so that all are aligned
 	for i, s := range slots {
@@ -119,7 +122,7 @@ func (w *flatWriter) table(slots ...slot) int {
 	return at
 }
 
-// refer makes the field at a place refer to another place.
+// refer makes the field at one position refer to another one.
 func (w *flatWriter) refer(at, to int) { binary.LittleEndian.PutUint32(w.bytes[at:], uint32(to-at)) }
 
 // tables writes a vector of tables.
@@ -134,7 +137,7 @@ func (w *flatWriter) tables(count int, write func(i int) int) int {
 	return at
 }
 
-// structs writes a vector of structs of size bytes, which are aligned to 8.
+// structs writes a vector of structs of size bytes, aligned to 8 bytes.
 func (w *flatWriter) structs(content []byte, size int) int {
 	w.pad(8, 4)
 	at := len(w.bytes)

@@ -1,4 +1,4 @@
-// Package guest is for functions in Go that Tiltyard runs as WebAssembly modules. It imports nothing but
+// Package guest supports functions in Go that Tiltyard runs as WebAssembly modules. It imports only
 // the standard library: copy the folder into your own module.
 //
 //	package main
@@ -21,29 +21,30 @@
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o upper.wasm
 //
-// A function gets batches of rows, also one without rows when it is registered. It appends one value for
-// each row: a value, Null, or Fail with the reason why the row has none. When it panics, the service
-// computes the batch again in smaller pieces, until it has found the rows for which it does.
+// A function receives batches of rows; registration calls it with an empty one. For each row it
+// calls Append with a value, Null, or Fail with the reason why the row has no value. If the
+// function panics, the service computes the batch again in smaller pieces, until it has found the
+// rows that cause the panic.
 package guest
 
 import "encoding/base64"
 
-// A Batch is some rows of the parameters.
+// A Batch contains the parameters of some rows.
 type Batch struct {
 	Rows    int
 	Columns []*Column // in the order of the parameters
 }
 
-// An Opening describes the use that a function was opened for.
+// An Opening describes the use for which a function is opened.
 type Opening struct {
 	Function       string
 	Version        string
-	Binding        string // of a column; "" outside of one
+	Binding        string // of a column; "" for other uses
 	Job            string
-	Initialization string // Arguments has its rows
+	Initialization string // encoded; see Arguments
 }
 
-// Arguments returns the arguments of a function that keeps state: one row, or none if it has none.
+// Arguments returns the constant arguments of a function: one row, or none if there are none.
 func (o Opening) Arguments() (Batch, error) {
 	stream, err := base64.StdEncoding.DecodeString(o.Initialization)
 	if err != nil || len(stream) == 0 {
@@ -57,11 +58,11 @@ var (
 	function func(in Batch) []Output
 )
 
-// OnOpen sets what is called before the first batch.
+// OnOpen sets a function that is called before the first batch.
 func OnOpen(f func(o Opening) error) { opened = f }
 
-// Scalar sets a function of one output. f appends a value to out for each row. out is one of [*Strings],
-// [*Numbers], [*Bools], [*Vectors] and [*StringLists].
+// Scalar sets a function with one output. f appends a value to out for each row. out is one of
+// [*Strings], [*Numbers], [*Bools], [*Vectors] and [*StringLists].
 func Scalar[B any, P interface {
 	*B
 	Output
@@ -73,10 +74,10 @@ func Scalar[B any, P interface {
 	})
 }
 
-// Columns sets a function of several outputs, which it returns in their order.
+// Columns sets a function with several outputs, which it returns in order.
 func Columns(f func(in Batch) []Output) { function = f }
 
-// open answers the call open of the service.
+// open handles the service's call of open.
 func open(argument []byte) (content []byte, failed bool) {
 	return report(func() []byte {
 		texts := textsOf(string(argument))
@@ -93,7 +94,7 @@ func open(argument []byte) (content []byte, failed bool) {
 	})
 }
 
-// call answers the call of the service with a batch.
+// call handles the service's call with a batch.
 func call(stream []byte) (content []byte, failed bool) {
 	return report(func() []byte {
 		in := readStream(stream)
@@ -101,7 +102,7 @@ func call(stream []byte) (content []byte, failed bool) {
 	})
 }
 
-// report returns what do returns, or a description of why it panicked.
+// report returns the result of do, or a description of its panic.
 func report(do func() []byte) (content []byte, failed bool) {
 	defer func() {
 		switch reason := recover().(type) {
@@ -119,7 +120,7 @@ func report(do func() []byte) (content []byte, failed bool) {
 	return do(), false
 }
 
-// typeOf returns the type of an error, which an error with a method ErrorType names itself.
+// typeOf returns the type of an error: the result of its method ErrorType, or the given default.
 func typeOf(err error, otherwise string) string {
 	if named, ok := err.(interface{ ErrorType() string }); ok {
 		return named.ErrorType()
@@ -127,7 +128,7 @@ func typeOf(err error, otherwise string) string {
 	return otherwise
 }
 
-// A refusal is an error of the function that is no panic.
+// A refusal is an error that a function returned, as opposed to a panic.
 type refusal struct{ error }
 
 func (r refusal) ErrorType() string { return typeOf(r.error, "Error") }

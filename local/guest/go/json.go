@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// This is the little JSON that the calls of the service need. A package for all of JSON would double the
-// size of a module.
+// This file implements the small part of JSON that the calls of the service need. A complete JSON
+// package would double the size of a module.
 
-// textsOf returns the members of an object that are texts. The service writes no other objects in them,
-// and escapes as Go does.
+// textsOf returns the string members of an object. The service nests no objects in them, and its
+// escapes are those of Go.
 func textsOf(object string) map[string]string {
 	texts := map[string]string{}
 	name, isValue := "", false
@@ -40,11 +40,12 @@ func textsOf(object string) map[string]string {
 	return texts
 }
 
-// failure returns the object with which a function reports that it failed for a batch as a whole.
+// failure returns the object with which a function reports that a whole batch failed.
 func failure(kind, message string) []byte {
 	return []byte(`{"error_type":` + quote(kind) + `,"message":` + quote(message) + `}`)
 }
 
+// quote returns a text as a JSON string.
 func quote(text string) string {
 	const digits = "0123456789abcdef"
 	var out strings.Builder

@@ -7,18 +7,18 @@ import (
 	"unsafe"
 )
 
-// An Output is a column that a function fills.
+// An Output is an output column of a function.
 type Output interface {
-	// Null appends no value.
+	// Null appends a null.
 	Null()
-	// Fail appends no value, and the reason why the row has none.
+	// Fail appends a null, and the reason for it.
 	Fail(err error)
 
 	state() *output
 	encode(s *streamWriter)
 }
 
-// An output is what all columns have.
+// An output contains the rows and nulls of a column, which all types have.
 type output struct {
 	rows, nulls int
 	validity    []byte
@@ -27,7 +27,7 @@ type output struct {
 
 func (o *output) state() *output { return o }
 
-// add appends the mark of a value, or of none.
+// add appends a validity bit.
 func (o *output) add(valid bool) {
 	if o.rows%8 == 0 {
 		o.validity = append(o.validity, 0)
@@ -40,6 +40,7 @@ func (o *output) add(valid bool) {
 	o.rows++
 }
 
+// fail records the reason for a null in the next row.
 func (o *output) fail(err error) {
 	if o.failed == nil {
 		o.failed = map[int]string{}
@@ -54,16 +55,16 @@ type Strings struct {
 	text    []byte
 }
 
-// Append appends a text, which is in UTF-8.
+// Append appends a text, which must be UTF-8.
 func (s *Strings) Append(text string) {
 	s.text = append(s.text, text...)
 	s.end(true)
 }
 
-// Null appends no text.
+// Null appends a null.
 func (s *Strings) Null() { s.end(false) }
 
-// Fail appends no text, and the reason.
+// Fail appends a null, and the reason for it.
 func (s *Strings) Fail(err error) {
 	s.fail(err)
 	s.Null()
@@ -95,13 +96,13 @@ func (n *Numbers[T]) Append(value T) {
 	n.add(true)
 }
 
-// Null appends no number.
+// Null appends a null.
 func (n *Numbers[T]) Null() {
 	n.values = appendNumber(n.values, T(0))
 	n.add(false)
 }
 
-// Fail appends no number, and the reason.
+// Fail appends a null, and the reason for it.
 func (n *Numbers[T]) Fail(err error) {
 	n.fail(err)
 	n.Null()
@@ -146,10 +147,10 @@ type Bools struct {
 // Append appends a truth value.
 func (b *Bools) Append(value bool) { b.end(value, true) }
 
-// Null appends no truth value.
+// Null appends a null.
 func (b *Bools) Null() { b.end(false, false) }
 
-// Fail appends no truth value, and the reason.
+// Fail appends a null, and the reason for it.
 func (b *Bools) Fail(err error) {
 	b.fail(err)
 	b.Null()
@@ -169,14 +170,14 @@ func (b *Bools) encode(w *streamWriter) {
 	w.column(field{name: "value", kind: kindBool, typ: empty}, &b.output, b.values)
 }
 
-// Vectors is a column of vectors of float32 of one length.
+// Vectors is a column of float32 vectors of equal length.
 type Vectors struct {
-	Length int // set it before anything else, also for a batch without rows
+	Length int // must be set first, also for an empty batch
 	output
 	items Numbers[float32]
 }
 
-// Append appends a vector.
+// Append appends a vector. It panics if the length differs.
 func (v *Vectors) Append(vector []float32) {
 	if len(vector) != v.Length {
 		panic("a vector of " + strconv.Itoa(len(vector)) + " numbers in a column of vectors of " + strconv.Itoa(v.Length))
@@ -187,7 +188,7 @@ func (v *Vectors) Append(vector []float32) {
 	v.add(true)
 }
 
-// Null appends no vector.
+// Null appends a null.
 func (v *Vectors) Null() {
 	for range v.Length {
 		v.items.Append(0)
@@ -195,7 +196,7 @@ func (v *Vectors) Null() {
 	v.add(false)
 }
 
-// Fail appends no vector, and the reason.
+// Fail appends a null, and the reason for it.
 func (v *Vectors) Fail(err error) {
 	v.fail(err)
 	v.Null()
@@ -222,10 +223,10 @@ func (l *StringLists) Append(list []string) {
 	l.end(true)
 }
 
-// Null appends no list.
+// Null appends a null.
 func (l *StringLists) Null() { l.end(false) }
 
-// Fail appends no list, and the reason.
+// Fail appends a null, and the reason for it.
 func (l *StringLists) Fail(err error) {
 	l.fail(err)
 	l.Null()

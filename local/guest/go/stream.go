@@ -10,11 +10,11 @@ import (
 //	FF FF FF FF   marker
 //	i32           length of the metadata with its padding; 0 ends the stream
 //	metadata      a flatbuffer Message
-//	body          the buffers of the batch, at the offsets that the metadata names
+//	body          the buffers of the batch, at the offsets in the metadata
 //
 // Sources: format/Message.fbs and Schema.fbs of apache/arrow.
 
-// readStream returns the batch of a stream, over its bytes.
+// readStream returns the batch of a stream. It does not copy the bytes.
 func readStream(stream []byte) Batch {
 	var batch Batch
 	for {
@@ -43,7 +43,7 @@ func readStream(stream []byte) Batch {
 	}
 }
 
-// readField makes a column without rows.
+// readField returns a column without rows for a field of the schema.
 func readField(f table) *Column {
 	c := &Column{Name: f.text(0), kind: byte(f.number(2, 1))}
 	typ, _ := f.child(3)
@@ -81,13 +81,14 @@ func readField(f table) *Column {
 	return c
 }
 
-// A reader takes the arrays of a batch in their order.
+// A reader visits the arrays of a batch in order.
 type reader struct {
 	body           []byte
 	nodes, buffers table
 	node, buffer   int
 }
 
+// column reads the arrays of a column and its children.
 func (r *reader) column(c *Column) {
 	c.Rows = int(binary.LittleEndian.Uint64(r.nodes.data[r.nodes.at+16*r.node:]))
 	r.node++
@@ -106,6 +107,7 @@ func (r *reader) column(c *Column) {
 	}
 }
 
+// next returns the next buffer.
 func (r *reader) next() []byte {
 	at := r.buffers.at + 16*r.buffer
 	r.buffer++
@@ -113,7 +115,7 @@ func (r *reader) next() []byte {
 	return r.body[begin : begin+binary.LittleEndian.Uint64(r.buffers.data[at+8:])]
 }
 
-// A field describes a column of the stream that is written.
+// A field describes a column of the stream to write.
 type field struct {
 	name  string
 	kind  uint64
@@ -121,7 +123,7 @@ type field struct {
 	child *field
 }
 
-// empty are the parameters of types without any.
+// empty is the parameters of a type that has none.
 var empty = []slot{}
 
 func (f *field) write(w *flatWriter) int {
@@ -147,7 +149,7 @@ type streamWriter struct {
 	body    []byte
 }
 
-// column adds a column with its first array.
+// column adds a column with its first array. It appends the column's number to the name.
 func (s *streamWriter) column(f field, o *output, buffers ...[]byte) {
 	f.name += strconv.Itoa(len(s.fields))
 	s.named(f, o, buffers...)
@@ -170,7 +172,7 @@ func (s *streamWriter) array(o *output, buffers ...[]byte) {
 	}
 }
 
-// errorColumn is the last column of a reply in which rows failed.
+// errorColumn is the last column of a reply if rows failed.
 const errorColumn = "__error"
 
 // writeStream returns the stream of a reply.
@@ -213,7 +215,7 @@ func writeStream(rows int, outputs []Output) []byte {
 	return append(out, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)
 }
 
-// appendMessage appends the metadata of a message, of version 5 of the format.
+// appendMessage appends the metadata of a message, in version 5 of the format.
 func appendMessage(out []byte, kind uint64, body int, header func(w *flatWriter) int) []byte {
 	w := &flatWriter{bytes: make([]byte, 4)}
 	root := w.table(slot{size: 2, value: 4}, slot{size: 1, value: kind}, slot{size: 4, child: func() int { return header(w) }}, slot{size: 8, value: uint64(body)})

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 )
 
-// Offer does nothing: processes of this system cannot be given sockets.
+// Offer does nothing: this system cannot pass sockets to processes.
 func Offer(context.Context, *Socket, *slog.Logger, ...string) {}
 
-// Take returns a channel that is closed: there is no predecessor.
+// Take returns a closed channel, because there is no predecessor.
 func Take(context.Context) (gone <-chan struct{}) {
 	ended := make(chan struct{})
 	close(ended)

@@ -16,10 +16,11 @@ import (
 	"tiltyard/shared/process/backoff"
 )
 
-// predecessorVariable has the id of the process that started the successor.
+// predecessorVariable contains the process id of the predecessor.
 const predecessorVariable = "TILTYARD_PREDECESSOR"
 
-// Offer starts a successor at each SIGUSR2 until the context ends. more is added to its environment.
+// Offer starts a successor at each SIGUSR2 until the context ends. more is added to the successor's
+// environment.
 func Offer(ctx context.Context, s *Socket, logger *slog.Logger, more ...string) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGUSR2)
@@ -56,16 +57,17 @@ func succeeded(ctx context.Context, s *Socket, logger *slog.Logger, more []strin
 	if err != nil {
 		return err
 	}
-	// The name and not the file, which may be another one by now. Its end is not that of this context.
+	// Start the program by name, because a new release may have replaced the file. The context must not
+	// end it.
 	successor := exec.CommandContext(context.WithoutCancel(ctx), os.Args[0], os.Args[1:]...)
 	successor.Env = append(os.Environ(), socketsVariable+"=1", predecessorVariable+"="+strconv.Itoa(os.Getpid()))
 	successor.Env = append(successor.Env, more...)
 	successor.Stdout, successor.Stderr = os.Stdout, os.Stderr
-	successor.ExtraFiles = []*os.File{file} // the first is descriptor 3
+	successor.ExtraFiles = []*os.File{file} // becomes descriptor 3
 	s.outlives.Store(true)
 	err = successor.Start()
-	// Start lets calls of the socket block, also those of this process, which could then wait for a
-	// connection that the successor has taken.
+	// Start makes calls of the socket blocking, also those of this process, which could then wait for a
+	// connection that the successor has accepted.
 	err = errors.Join(err, syscall.SetNonblock(int(file.Fd()), true), file.Close())
 	if err != nil {
 		return err
@@ -84,17 +86,16 @@ func succeeded(ctx context.Context, s *Socket, logger *slog.Logger, more []strin
 	}
 }
 
-// Take ends the server that this one succeeds, if there is one. The channel is closed when that
-// one has ended.
+// Take ends the predecessor, if there is one. The channel is closed when the predecessor has ended.
 func Take(ctx context.Context) (gone <-chan struct{}) {
 	ended := make(chan struct{})
 	pid, _ := strconv.Atoi(os.Getenv(predecessorVariable))
-	_ = os.Unsetenv(predecessorVariable) // a successor of this one gets another one
+	_ = os.Unsetenv(predecessorVariable) // a successor of this process gets its own value
 	if pid == 0 || pid != os.Getppid() {
 		close(ended)
 		return ended
 	}
-	_ = syscall.Kill(pid, syscall.SIGTERM) // unless it has just ended by itself
+	_ = syscall.Kill(pid, syscall.SIGTERM) // fails if it has just ended
 	go func() {
 		defer close(ended)
 		for pid == os.Getppid() && backoff.Sleep(ctx, 100*time.Millisecond) == nil {

@@ -1,12 +1,11 @@
-// Package handover lets one process of a server take the place of another without its clients
-// noticing, by the socket that both have.
+// Package handover lets one process of a server replace another without its clients noticing,
+// because both have the same socket.
 //
 // Either the socket belongs to a program such as systemd, which starts the server with it, and
-// keeps the connections that come while there is no server. Or a server is told by SIGUSR2 to hand
-// over: it starts its program anew, which may be another release by then, with the same arguments
-// and environment and with its socket. As soon as the successor can answer, it ends the former
-// process by SIGTERM, as an operator would. A successor that cannot start ends instead, and nothing
-// has happened.
+// queues connections while there is no server. Or SIGUSR2 makes a server hand over: it starts its
+// program again, which may be another release by then, with the same arguments and environment and
+// with its socket. As soon as the successor can serve, it ends the former process by SIGTERM, as an
+// operator would. If the successor cannot start, it ends, and the former process continues.
 package handover
 
 import (
@@ -20,17 +19,17 @@ import (
 	"syscall"
 )
 
-// A Socket is where a server listens.
+// A Socket is the socket on which a server listens.
 type Socket struct {
 	net.Listener
 	outlives atomic.Bool
 }
 
-// Outlives reports whether the socket stays open when this process closes it: the process that it
-// is from, or that it was given to, accepts the connections that this one does not.
+// Outlives reports whether another process keeps the socket open after this one has closed it, and
+// accepts the remaining connections.
 func (s *Socket) Outlives() bool { return s.outlives.Load() }
 
-// Open opens the address, unless the process was started with a socket.
+// Open listens on the address, unless the process was started with a socket.
 func Open(ctx context.Context, address string) (*Socket, error) {
 	given, err := inherited()
 	if err != nil {
@@ -56,8 +55,8 @@ func Lasting(listener net.Listener) *Socket {
 	return s
 }
 
-// These are the variables with which systemd, and programs like it, start a process with open
-// sockets: their number, from descriptor 3 on, and whom they are for. See sd_listen_fds(3).
+// The variables with which programs such as systemd start a process with open sockets: their
+// number, from descriptor 3 on, the receiver's process id, and their names. See sd_listen_fds(3).
 const (
 	socketsVariable = "LISTEN_FDS"
 	forVariable     = "LISTEN_PID"
@@ -65,8 +64,8 @@ const (
 	firstSocket     = 3
 )
 
-// inherited returns the socket that the process was started with, or nil. The programs that this
-// one starts do not see it.
+// inherited returns the socket with which the process was started, or nil. It unsets the variables,
+// so that child processes do not see them.
 func inherited() (net.Listener, error) {
 	count, pid := os.Getenv(socketsVariable), os.Getenv(forVariable)
 	if count == "" || pid != "" && pid != strconv.Itoa(os.Getpid()) {

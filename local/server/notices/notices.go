@@ -1,5 +1,5 @@
-// Package notices holds the licences of the works of others that the program contains: Go modules, and
-// data. collect makes the file from the sources of the modules; go generate runs it.
+// Package notices contains the licences of the third-party works in the program: Go modules and
+// data. The command collect generates the file; go generate runs it.
 package notices
 
 import _ "embed"
@@ -9,5 +9,5 @@ import _ "embed"
 //go:embed THIRD_PARTY_NOTICES.txt
 var text string
 
-// Text returns the notices: for each licence its text, below the names of the works that it is for.
+// Text returns the notices: the text of each licence, below the names of its works.
 func Text() string { return text }

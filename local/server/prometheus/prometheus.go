@@ -1,6 +1,6 @@
-// Package prometheus keeps the metrics of the local server and writes them in the text
-// format of Prometheus. The official client is not used, because it would add protobuf and
-// a dozen packages for five counters and a histogram.
+// Package prometheus collects the metrics of the local server and writes them in the text format of
+// Prometheus. It does not use the official client, which would add protobuf and a dozen packages
+// for five counters and a histogram.
 //
 // The format: prometheus.io, "Text-based format", version 0.0.4.
 package prometheus
@@ -22,11 +22,11 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// bounds are the upper ends of the buckets of durations, in seconds. They range from one
-// request to memory to the largest uploads.
+// bounds are the upper bounds of the duration buckets in seconds. They range from one request to
+// memory to the largest uploads.
 var bounds = [...]float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60}
 
-// Metrics are the metrics of one process. It is safe for concurrent use.
+// Metrics contains the metrics of one process. It is safe for concurrent use.
 type Metrics struct {
 	release string
 	started time.Time
@@ -37,25 +37,25 @@ type Metrics struct {
 	measured map[string]*measured // by operation
 }
 
-// An answer is the key by which responses are counted. All values come from our own tables,
-// so that clients cannot make the number of keys grow.
+// An answer is the key by which responses are counted. All values come from fixed tables, so that
+// clients cannot make the number of keys grow.
 type answer struct {
 	operation string
 	status    int
 	code      string
 }
 
-// measured holds the sums for one operation.
+// measured contains the sums of one operation.
 type measured struct {
-	buckets                     [len(bounds) + 1]int64 // not cumulated; the last is beyond all bounds
+	buckets                     [len(bounds) + 1]int64 // not cumulative; the last bucket has no upper bound
 	seconds                     float64
 	received, sent              int64
 	reads, writes               int64 // requests to storage
 	storageRead, storageWritten int64 // bytes
 }
 
-// New returns metrics of a program that started now. They contain its release, and the
-// memory that requests and jobs hold.
+// New returns metrics of a program that started at now. They include its release, and the memory
+// that requests and jobs use.
 func New(release string, now time.Time, memory *memory.Budget) *Metrics {
 	return &Metrics{release: release, started: now, memory: memory, answers: map[answer]int64{}, measured: map[string]*measured{}}
 }
@@ -82,7 +82,7 @@ func (m *Metrics) Observe(s *httpapi.Served) {
 	o.storageWritten += s.Storage.Written()
 }
 
-// Write writes all metrics. A failed write is ignored, since the reader will ask again.
+// Write writes all metrics. It ignores write errors, because the scraper will come again.
 func (m *Metrics) Write(w io.Writer) {
 	p := &page{Writer: bufio.NewWriter(w)}
 	m.writeRequests(p)
@@ -113,6 +113,7 @@ func ofRuntime() float64 {
 	return float64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
 }
 
+// writeRequests writes the metrics of requests, by operation.
 func (m *Metrics) writeRequests(p *page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,14 +164,15 @@ type part struct {
 	of   func(*measured) int64
 }
 
-// page is the text that is being written.
+// page is the text being written.
 type page struct{ *bufio.Writer }
 
+// family writes the header of a metric.
 func (p *page) family(name, kind, help string) {
 	fmt.Fprintf(p, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
 
-// sample writes one value; labels are names and values in turn.
+// sample writes one value; labels alternates names and values.
 func (p *page) sample(name string, value float64, labels ...string) {
 	_, _ = p.WriteString(name)
 	for i := 0; i+1 < len(labels); i += 2 {
@@ -179,7 +181,7 @@ func (p *page) sample(name string, value float64, labels ...string) {
 			separator = '{'
 		}
 		_ = p.WriteByte(separator)
-		fmt.Fprintf(p, "%s=%q", labels[i], labels[i+1]) // no value needs more escapes than the format knows
+		fmt.Fprintf(p, "%s=%q", labels[i], labels[i+1]) // no value needs escapes that the format lacks
 	}
 	if len(labels) > 0 {
 		_ = p.WriteByte('}')
@@ -187,6 +189,7 @@ func (p *page) sample(name string, value float64, labels ...string) {
 	_, _ = p.WriteString(" " + strconv.FormatFloat(value, 'g', -1, 64) + "\n")
 }
 
+// histogram writes the buckets, the sum and the count of an operation's durations.
 func (p *page) histogram(name, operation string, o *measured) {
 	cumulated := int64(0)
 	for i, n := range o.buckets {

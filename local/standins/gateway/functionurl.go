@@ -12,15 +12,15 @@ import (
 	"net/http"
 )
 
-// A Streamer is a function whose response can be read while it arrives, as that of
-// [tiltyard/local/standins/runtimeapi.Function] can.
+// A Streamer is a function whose response can be read while it arrives, such as
+// [tiltyard/local/standins/runtimeapi.Function].
 type Streamer interface {
 	Stream(ctx context.Context, event []byte, take func(contentType string, body io.Reader) error) error
 }
 
-// FunctionURL serves all requests by one function, like a function URL with the invoke mode
-// RESPONSE_STREAM: paths arrive as they were sent, and responses of any length are passed
-// on as they arrive. It logs the errors of the function.
+// FunctionURL serves all requests with one function, like a function URL with the invoke mode
+// RESPONSE_STREAM: paths arrive unchanged, and responses of any length are passed on as they
+// arrive. It logs the errors of the function.
 func FunctionURL(function Streamer, log *slog.Logger) http.Handler {
 	return &functionURL{function: function, log: log}
 }
@@ -30,7 +30,7 @@ type functionURL struct {
 	log      *slog.Logger
 }
 
-// ServeHTTP sends one request through the function.
+// ServeHTTP passes one request to the function.
 func (u *functionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	event, status := newEvent(r, r.URL.EscapedPath())
 	if status != 0 {
@@ -55,7 +55,7 @@ func (u *functionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err == nil:
-	case r.Context().Err() != nil: // the client has gone
+	case r.Context().Err() != nil: // the client has disconnected
 	case begun:
 		u.log.ErrorContext(r.Context(), "answer broke off", "path", event.RawPath, "error", err)
 		panic(http.ErrAbortHandler)
@@ -65,11 +65,11 @@ func (u *functionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxPreludeBytes bounds status and headers.
+// maxPreludeBytes bounds the status and the headers.
 const maxPreludeBytes = 64 << 10
 
-// readPrelude reads the metadata before the body, which ends with eight zeros. A response
-// without the content type for this is body only.
+// readPrelude reads the metadata before the body, which end with eight zero bytes. If the response
+// lacks the content type for this, it consists of the body only.
 func readPrelude(w http.ResponseWriter, contentType string, answer *bufio.Reader) error {
 	if contentType != "application/vnd.awslambda.http-integration-response" {
 		w.Header().Set("Content-Type", "application/octet-stream")
@@ -100,7 +100,7 @@ func readPrelude(w http.ResponseWriter, contentType string, answer *bufio.Reader
 	return nil
 }
 
-// forward sends each piece when it is there.
+// forward sends each piece as it arrives.
 func forward(w http.ResponseWriter, answer io.Reader) error {
 	out := http.NewResponseController(w)
 	piece := make([]byte, 64<<10)

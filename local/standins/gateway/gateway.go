@@ -1,19 +1,18 @@
-// Package gateway stands in for the HTTP API in front of the functions. It routes requests
-// by the operation table, passes them to the functions as the events that API Gateway
-// makes, and returns their responses. It treats requests as the real gateway does, as far
-// as functions can notice:
+// Package gateway is a stand-in for the HTTP API in front of the functions. It routes requests by
+// the operation table, passes them to the functions as the events of API Gateway, and returns their
+// responses. It treats requests like the real gateway, as far as functions can notice:
 //
-//   - a path arrives decoded, but for %25
-//   - several slashes in front of a path are one when its route is looked for, and a path
+//   - a path arrives decoded, except for %25
+//   - several leading slashes of a path count as one when its route is looked up, and a path
 //     that ends in a slash has a route of its own
-//   - names of headers arrive in lower case, repeated ones joined by commas
+//   - header names arrive in lower case, repeated headers joined by commas
 //   - bodies arrive as base64 unless their type is a text type
 //   - requests and responses larger than an invocation can carry are refused
 //   - a request that takes 30 seconds gets an error
 //
-// The limits are those of HTTP APIs and of synchronous invocations of Lambda.
+// The limits are those of HTTP APIs and of synchronous Lambda invocations.
 //
-// [FunctionURL] stands in for the URL of one function, which streams its responses.
+// [FunctionURL] is a stand-in for a function URL, which streams responses.
 package gateway
 
 import (
@@ -39,13 +38,13 @@ const (
 // Fallback is the name of the function for requests without a route.
 const Fallback = "default"
 
-// A Function answers events, as [tiltyard/local/standins/runtimeapi.Function] does.
+// A Function handles events, such as [tiltyard/local/standins/runtimeapi.Function].
 type Function interface {
 	Invoke(ctx context.Context, event []byte) ([]byte, error)
 }
 
-// Handler serves the operations by the functions of their groups, and all other requests by
-// the function called [Fallback], which must exist. It logs the errors of functions.
+// Handler serves each operation with the function of its group, and all other requests with the
+// function called [Fallback], which must exist. It logs the errors of functions.
 func Handler(functions map[string]Function, log *slog.Logger) http.Handler {
 	return &handler{functions: functions, routes: newRoutes(functions), log: log}
 }
@@ -56,7 +55,7 @@ type handler struct {
 	log       *slog.Logger
 }
 
-// ServeHTTP sends one request through a function.
+// ServeHTTP passes one request to a function.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	event, status := newEvent(r, decode(r.URL.EscapedPath()))
 	if status != 0 {
@@ -76,7 +75,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		refuse(w, http.StatusServiceUnavailable)
-	case errors.Is(err, context.Canceled): // the client has gone before an instance was free
+	case errors.Is(err, context.Canceled): // the client disconnected before an instance was free
 	case err != nil || len(answer) > maxPayloadBytes:
 		h.log.ErrorContext(ctx, "function failed", "path", event.RawPath, "error", err, "answer_bytes", len(answer))
 		refuse(w, http.StatusInternalServerError)
@@ -85,8 +84,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newEvent returns the event of a request, with its path in the form of the gateway. The
-// status is that of a refusal, or 0.
+// newEvent returns the event of a request. path is the path in the gateway's form. status is the
+// HTTP status of a refusal, or 0.
 func newEvent(r *http.Request, path string) (events.APIGatewayV2HTTPRequest, int) {
 	headers, bytes := joinHeaders(r)
 	if bytes > maxHeaderBytes {
@@ -115,7 +114,7 @@ func newEvent(r *http.Request, path string) (events.APIGatewayV2HTTPRequest, int
 	return event, 0
 }
 
-// joinHeaders returns the headers of an event and their length.
+// joinHeaders returns the headers of an event and their total length.
 func joinHeaders(r *http.Request) (headers map[string]string, bytes int) {
 	headers = map[string]string{"host": r.Host}
 	for name, values := range r.Header {
@@ -137,8 +136,7 @@ func isText(contentType string) bool {
 	return strings.HasPrefix(kind, "text/")
 }
 
-// decode undoes the escapes in a path as an HTTP API does: all but that of the percent
-// sign.
+// decode decodes a path like an HTTP API: all escapes except the one for the percent sign.
 func decode(path string) string {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -152,7 +150,7 @@ func decode(path string) string {
 	return b.String()
 }
 
-// unhex returns the value of a hexadecimal digit; net/url has checked that it is one.
+// unhex returns the value of a hexadecimal digit, which net/url has checked.
 func unhex(c byte) byte {
 	switch {
 	case c >= 'a':
@@ -163,7 +161,7 @@ func unhex(c byte) byte {
 	return c - '0'
 }
 
-// write sends the response of a function.
+// write sends the response of a function to the client.
 func (h *handler) write(w http.ResponseWriter, answer []byte) {
 	var response events.APIGatewayV2HTTPResponse
 	err := json.Unmarshal(answer, &response)
@@ -180,10 +178,10 @@ func (h *handler) write(w http.ResponseWriter, answer []byte) {
 		w.Header().Set(name, value)
 	}
 	w.WriteHeader(response.StatusCode)
-	_, _ = w.Write(body) // a client that has gone is not told
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// refuse sends an error of the gateway itself, which does not have our form.
+// refuse sends an error of the gateway itself, in the gateway's form.
 func refuse(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -7,18 +7,17 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// A route leads the paths of a pattern to a function.
+// A route maps paths of a pattern to a function.
 type route struct {
 	method, path, function string
 
-	segments []string // of the path, without one that takes the rest
-	rest     bool     // its variable takes what follows, which may be nothing
-	literals int      // segments that are no variables
+	segments []string // of the path, without a final variable for the rest
+	rest     bool     // a final variable matches the rest, which may be empty
+	literals int      // number of segments that are not variables
 }
 
-// newRoutes returns the routes to the functions in the order in which they are tried:
-// routes of whole paths before those that take a rest, and then those with more literal
-// segments first.
+// newRoutes returns the routes in the order in which they are tried: routes that match whole paths
+// come first, then routes with more literal segments.
 func newRoutes(functions map[string]Function) []route {
 	var all []route
 	for _, line := range operations.GatewayRoutes() {
@@ -47,7 +46,7 @@ func newRoutes(functions map[string]Function) []route {
 	return all
 }
 
-// find returns the function for a path and the key of the route to it.
+// find returns the function for a path and the key of its route.
 func (h *handler) find(method, path string) (key string, f Function) {
 	segments := strings.Split("/"+strings.TrimLeft(path, "/"), "/")
 	for _, r := range h.routes {
@@ -58,6 +57,7 @@ func (h *handler) find(method, path string) (key string, f Function) {
 	return "$default", h.functions[Fallback]
 }
 
+// takes reports whether a path matches the route.
 func (r route) takes(segments []string) bool {
 	if len(segments) < len(r.segments) || r.rest != (len(segments) > len(r.segments)) {
 		return false

@@ -1,15 +1,15 @@
-// Command lambda runs the built functions on this machine as AWS would: behind a gateway
-// that passes them events ([tiltyard/local/standins/gateway]), over the runtime API of Lambda
+// Command lambda runs the built functions on this machine like AWS: behind a gateway that passes
+// them events ([tiltyard/local/standins/gateway]), over the runtime API of Lambda
 // ([tiltyard/local/standins/runtimeapi]), with S3, DynamoDB and SQS at AWS_ENDPOINT_URL. It creates
-// the bucket, the table and the queues that the functions share.
+// the bucket, the table and the queues of the functions.
 //
 //	lambda -functions bin/functions -listen 127.0.0.1:10025
 //
-// With -url it also listens there, like the URL of the function called stream, which serves
-// all operations and streams its responses.
+// With -url it also listens there, like the URL of the function called stream, which serves all
+// operations and streams its responses.
 //
-// The functions see the environment of this program, so that TILTYARD_TOKEN and the like
-// configure them as they do the local server.
+// The functions inherit the environment of this program, so that TILTYARD_TOKEN and other variables
+// configure them like the local server.
 package main
 
 import (
@@ -97,10 +97,10 @@ func run(ctx context.Context, o options) (err error) {
 	return tasks.Wait()
 }
 
-// streamName is the folder of the function that has a URL.
+// streamName is the folder of the function with a URL.
 const streamName = "stream"
 
-// serveURL serves by one function, which streams its responses, until the context ends.
+// serveURL serves requests with one function, which streams its responses, until the context ends.
 func (o options) serveURL(ctx context.Context, environment []string, log *slog.Logger) (err error) {
 	path := filepath.Join(o.folder, streamName, "bootstrap")
 	function := runtimeapi.New(o.config(streamName, path, append(environment, "TILTYARD_STREAM=on")))
@@ -113,8 +113,8 @@ func (o options) serveURL(ctx context.Context, environment []string, log *slog.L
 	return serve(ctx, listener, gateway.FunctionURL(function, log))
 }
 
-// chooseToken returns the configured token. If none is configured, and no other way to sign
-// in either, it makes one.
+// chooseToken returns the configured token. If neither a token nor another way to sign in is
+// configured, it generates one.
 func chooseToken() (token string, made bool) {
 	for _, name := range []string{"TILTYARD_TOKEN", "TILTYARD_API_KEYS", "TILTYARD_JWKS"} {
 		if os.Getenv(name) != "" {
@@ -148,6 +148,7 @@ func (o options) find(environment []string) (functions map[string]*runtimeapi.Fu
 	return functions, worker, nil
 }
 
+// config returns the configuration of a function.
 func (o options) config(name, path string, environment []string) runtimeapi.Config {
 	return runtimeapi.Config{
 		Name: name, Bootstrap: path, Timeout: functionTimeout, Instances: o.instances, Log: os.Stderr,
@@ -155,7 +156,7 @@ func (o options) config(name, path string, environment []string) runtimeapi.Conf
 	}
 }
 
-// serve answers requests until the context ends, and then lets those that run finish.
+// serve serves requests until the context ends, and then lets running requests finish.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	failed := make(chan error, 1)

@@ -15,15 +15,15 @@ import (
 	"tiltyard/local/standins/runtimeapi"
 )
 
-// workerName is the folder of the function that the queue drives.
+// workerName is the folder of the function that the queue invokes.
 const workerName = "worker"
 
-// workerTimeout is the worker's time for a message. It is shorter than in Lambda, so that
-// long jobs have to continue with another message here, too.
+// workerTimeout is the worker's time for a message. It is shorter than in Lambda, so that long jobs
+// have to continue with another message here, too.
 const workerTimeout = time.Minute
 
-// poll passes messages of a queue to the worker until the context ends, like the event
-// source of the queue: it deletes the messages that the worker does not report as failed.
+// poll passes messages of a queue to the worker until the context ends, like an SQS event source:
+// it deletes the messages that the worker does not report as failed.
 func (s *stores) poll(ctx context.Context, from queue, worker *runtimeapi.Function, log *slog.Logger) {
 	for ctx.Err() == nil {
 		got, err := s.sqs.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
@@ -47,6 +47,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
+// deliver invokes the worker with messages, and deletes the processed ones.
 func (s *stores) deliver(ctx context.Context, from queue, worker *runtimeapi.Function, messages []types.Message) error {
 	var event events.SQSEvent
 	for _, m := range messages {

@@ -18,19 +18,19 @@ import (
 	"tiltyard/shared/storage/record/dynamorecord"
 )
 
-// stores are the stores that the functions share, all under one name.
+// stores contains the stores of the functions, which all have one name.
 type stores struct {
 	name string
 	sqs  *sqs.Client
 	jobs queue
-	dead queue // of messages that no worker could make anything of; the worker ends their jobs
+	dead queue // messages that no worker could process; the worker ends their jobs
 }
 
-// A queue is one of SQS.
+// A queue is an SQS queue.
 type queue struct{ url, arn string }
 
-// mostReceives is how often a message is delivered before it is given up; the deployed
-// stacks use the same number.
+// mostReceives is the number of deliveries after which a message moves to the dead-letter queue.
+// The deployed stacks use the same number.
 const mostReceives = 10
 
 // openStores creates the bucket, the table and the queues, unless they exist.
@@ -87,8 +87,8 @@ func (s *stores) createQueue(ctx context.Context, name string) (queue, error) {
 	return queue{url: *made.QueueUrl, arn: found.Attributes[string(arn)]}, nil
 }
 
-// environment returns the environment of the functions: that of this program, and the names
-// of the stores.
+// environment returns the environment of the functions: the environment of this program, and the
+// names of the stores.
 func (s *stores) environment() []string {
 	return append(os.Environ(),
 		"TILTYARD_ROOT=s3://"+s.name,

@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// Config describes a function. All of its fields are needed.
+// Config describes a function. All fields are required.
 type Config struct {
 	Name      string
 	Bootstrap string        // path of the program
-	Env       []string      // NAME=value; the program sees these and what Lambda sets
+	Env       []string      // NAME=value, in addition to the variables of Lambda
 	Timeout   time.Duration // for one event
-	Instances int           // most that run at once
-	Log       io.Writer     // what the program writes goes here; safe for concurrent use
+	Instances int           // maximum of running instances
+	Log       io.Writer     // output of the program; must be safe for concurrent use
 }
 
 // A Function runs instances of one program. It is safe for concurrent use.
 //
-// When another file takes the place of the program, the next events go to instances of that one, as
-// after an update in AWS. Events on their way end where they began. The file must be put in place by
-// a rename, so that it is whole at any time.
+// When another file replaces the program, the next events go to instances of the new program, as
+// after an update in AWS. Running events end where they began. The file must be replaced by a
+// rename, so that it is complete at any time.
 type Function struct {
 	config Config
-	slots  chan struct{} // one for each instance that is running or may be started
+	slots  chan struct{} // one for each instance that runs or may be started
 
 	mu   sync.Mutex
 	idle []*instance
@@ -37,11 +37,10 @@ func New(config Config) *Function {
 	return &Function{config: config, slots: make(chan struct{}, config.Instances)}
 }
 
-// An Error is the error that a function reports in place of a response, or the reason why
-// it did not respond.
+// An Error is the error that a function reported, or the reason why it did not respond.
 type Error struct {
 	Function string
-	Message  string // JSON when it comes from the program
+	Message  string // JSON if it comes from the program
 }
 
 // Error returns a text for logs.
@@ -50,12 +49,12 @@ func (e *Error) Error() string { return "function " + e.Function + ": " + e.Mess
 // ErrTimeout is wrapped by the error of an event that was not answered in time.
 var ErrTimeout = errors.New("timed out")
 
-// maxAnswerBytes bounds the result of Invoke. Lambda accepts 6 MiB; the caller can detect a
-// larger response.
+// maxAnswerBytes bounds the result of Invoke. Lambda accepts 6 MiB; the caller can detect a larger
+// response.
 const maxAnswerBytes = 8 << 20
 
-// Invoke hands an event to an idle instance, or to a new one, and returns its answer. It
-// waits while all instances are busy. The error is an *[Error] when the function failed.
+// Invoke passes an event to an idle instance, or to a new one, and returns its answer. It waits
+// while all instances are busy. The error is an *[Error] if the function failed.
 func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	var answer []byte
 	err := f.Stream(ctx, event, func(_ string, body io.Reader) (err error) {
@@ -65,8 +64,8 @@ func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return answer, err
 }
 
-// Stream is Invoke for an answer that is taken while it comes. The function's time ends
-// when take returns, whose error is returned.
+// Stream passes an event like Invoke, but calls take with the answer while it arrives. The timeout
+// of the function includes take. Stream returns the error of take.
 func (f *Function) Stream(ctx context.Context, event []byte, take func(contentType string, body io.Reader) error) error {
 	select {
 	case f.slots <- struct{}{}:
@@ -111,7 +110,7 @@ func (f *Function) idleOrNew() (*instance, error) {
 	return i, nil
 }
 
-// Close ends the idle instances. Nothing is to be invoked any more.
+// Close ends the idle instances. Invoke must not be called any more.
 func (f *Function) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,26 +18,26 @@ import (
 	"time"
 )
 
-// apiPath is in front of the paths of the runtime API.
+// apiPath is the prefix of the paths of the runtime API.
 const apiPath = "/2018-06-01/runtime/"
 
-// An invocation is an event on its way.
+// An invocation is an event that is being handled.
 type invocation struct {
 	id       string
 	event    []byte
 	deadline time.Time
-	answer   chan result   // holds one
-	taken    chan struct{} // closed when nobody reads the answer any more
+	answer   chan result   // has capacity 1
+	taken    chan struct{} // closed when the answer is no longer read
 }
 
-// A result is an answer that is still coming, or an error.
+// A result is an answer that is still arriving, or an error.
 type result struct {
 	contentType string
 	body        io.Reader
 	err         error
 }
 
-// An instance is a running program and the server that it asks for events.
+// An instance is a running program and the server from which it fetches events.
 type instance struct {
 	config Config
 	server *http.Server
@@ -46,16 +46,16 @@ type instance struct {
 	exited chan struct{} // closed when the program has ended
 
 	process *exec.Cmd
-	program os.FileInfo // of the file that was started
+	program os.FileInfo // identifies the started file
 
 	mu      sync.Mutex
 	current *invocation
 }
 
-// start starts the program. It asks for its first event when it is ready, which start
-// does not wait for.
+// start starts the program, without waiting until it is ready. The program then fetches its first
+// event.
 func start(config Config) (*instance, error) {
-	// Neither ends with a request: the instance serves the next one, too.
+	// Neither the program nor the server ends with a request, because the instance serves further ones.
 	background := context.Background()
 	var listen net.ListenConfig
 	listener, err := listen.Listen(background, "tcp", "127.0.0.1:0")
@@ -71,7 +71,7 @@ func start(config Config) (*instance, error) {
 	i.server = &http.Server{Handler: i.routes(), ReadHeaderTimeout: time.Minute}
 	go func() {
 		defer close(i.served)
-		_ = i.server.Serve(listener) // ends when close closes it
+		_ = i.server.Serve(listener) // ends when close closes the server
 	}()
 	i.process = exec.CommandContext(background, config.Bootstrap)
 	i.process.Env = append([]string{
@@ -86,18 +86,18 @@ func start(config Config) (*instance, error) {
 	}
 	go func() {
 		defer close(i.exited)
-		_ = i.process.Wait() // how it ended is not as important as that it did
+		_ = i.process.Wait() // only the fact matters that it ended
 	}()
 	return i, nil
 }
 
-// isCurrent reports whether the instance runs the program that is in place now.
+// isCurrent reports whether the instance runs the current program file.
 func (i *instance) isCurrent() bool {
 	now, err := os.Stat(i.config.Bootstrap)
 	return err == nil && os.SameFile(now, i.program)
 }
 
-// invoke hands over an event, and its answer as it comes.
+// invoke passes an event to the program, and its answer to take.
 func (i *instance) invoke(event []byte, timeout time.Duration, take func(contentType string, body io.Reader) error) error {
 	v := &invocation{
 		id: rand.Text(), event: event, deadline: time.Now().Add(timeout),
@@ -107,7 +107,7 @@ func (i *instance) invoke(event []byte, timeout time.Duration, take func(content
 	var late atomic.Bool
 	timer := time.AfterFunc(timeout, func() {
 		late.Store(true)
-		_ = i.process.Process.Kill() // it may have ended by itself
+		_ = i.process.Process.Kill() // it may have ended already
 	})
 	defer timer.Stop()
 	err := i.await(v, take)
@@ -118,12 +118,13 @@ func (i *instance) invoke(event []byte, timeout time.Duration, take func(content
 	return err
 }
 
+// await waits for the answer to an event, or for the end of the program.
 func (i *instance) await(v *invocation, take func(contentType string, body io.Reader) error) error {
 	events := i.events
 	for {
 		select {
 		case events <- v:
-			events = nil // it is on its way
+			events = nil // the program has the event
 		case r := <-v.answer:
 			if r.err != nil {
 				return r.err
@@ -135,6 +136,7 @@ func (i *instance) await(v *invocation, take func(contentType string, body io.Re
 	}
 }
 
+// routes returns the handler of the runtime API.
 func (i *instance) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+apiPath+"invocation/next", i.next)
@@ -153,7 +155,7 @@ func (i *instance) routes() http.Handler {
 	return mux
 }
 
-// next answers when there is an event.
+// next responds when there is an event.
 func (i *instance) next(w http.ResponseWriter, r *http.Request) {
 	select {
 	case v := <-i.events:
@@ -170,7 +172,7 @@ func (i *instance) next(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// finish hands on what the program makes of the current event, and waits until it was taken.
+// finish passes on the result of the current event, and waits until it has been read.
 func (i *instance) finish(w http.ResponseWriter, r *http.Request, got result) {
 	i.mu.Lock()
 	v := i.current
@@ -185,11 +187,11 @@ func (i *instance) finish(w http.ResponseWriter, r *http.Request, got result) {
 	}
 	v.answer <- got
 	<-v.taken
-	_, _ = io.Copy(io.Discard, r.Body) // the program goes on when nobody reads
+	_, _ = io.Copy(io.Discard, r.Body) // read the rest, so that the program can continue
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// An answer is a body on its way. A program that cannot complete it says so behind it.
+// An answer is a body that is arriving. A trailer reports that the program could not complete it.
 type answer struct {
 	function string
 	request  *http.Request
@@ -208,7 +210,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ended reports whether the program is no longer running.
+// ended reports whether the program has ended.
 func (i *instance) ended() bool {
 	select {
 	case <-i.exited:
@@ -218,10 +220,10 @@ func (i *instance) ended() bool {
 	}
 }
 
-// close ends the program and its server. A program that does not end when asked is killed.
+// close ends the program and its server. It kills a program that ignores the interrupt.
 func (i *instance) close() error {
 	if !i.ended() {
-		_ = i.process.Process.Signal(os.Interrupt) // it may have ended by itself
+		_ = i.process.Process.Signal(os.Interrupt) // it may have ended already
 		select {
 		case <-i.exited:
 		case <-time.After(2 * time.Second):
@@ -230,7 +232,7 @@ func (i *instance) close() error {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // nobody asks any more
+	cancel() // no request is running any more
 	if err := i.server.Shutdown(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -1,10 +1,10 @@
-// Command clientgen writes the methods of the Go client that only encode a request, send it and decode the
-// answer, one for each row of the table of operations:
+// Command clientgen generates methods of the Go client, one for each row of the table of
+// operations. A method encodes a request, sends it and decodes the answer:
 //
 //	go generate ./shared/client
 //
-// Begin with methods. It leaves out the methods that the package has by hand: those that stream rows, or
-// complete a request.
+// Begin with methods. It omits methods that the package implements by hand, because they stream
+// rows or complete a request.
 package main
 
 import (
@@ -25,7 +25,8 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// folder is the package of the client, from the folder of this package, and file is what is written there.
+// folder is the package of the client, relative to this package, and file is the generated file in
+// it.
 const (
 	folder = "../../../shared/client"
 	file   = "operations.go"
@@ -42,7 +43,7 @@ func main() {
 	}
 }
 
-// methods returns the file of methods for the package in a folder.
+// methods returns the generated file for the package in a folder.
 func methods(folder string) ([]byte, error) {
 	hand, err := readByHand(folder)
 	if err != nil {
@@ -63,7 +64,8 @@ func methods(folder string) ([]byte, error) {
 	return format.Source(append([]byte(head+")\n"), out.Bytes()...))
 }
 
-// addImports adds the packages of the types in the method of an operation. Rows have a type of the client.
+// addImports adds the packages of the types in the method of an operation. Rows have a type in
+// package client.
 func addImports(imports map[string]bool, op protocol.Operation) {
 	imports[op.RequestType().PkgPath()] = true
 	if _, isRows := op.Response.(*protocol.Rows); !isRows {
@@ -71,12 +73,13 @@ func addImports(imports map[string]bool, op protocol.Operation) {
 	}
 }
 
-// byHand are the methods of the client that are written by hand.
+// byHand describes the client methods that are written by hand.
 type byHand struct {
 	methods map[string]bool
 	callers map[string][]string // by the method that they call
 }
 
+// readByHand reads the methods of Client in all files of a folder except the generated one.
 func readByHand(folder string) (byHand, error) {
 	hand := byHand{methods: map[string]bool{}, callers: map[string][]string{}}
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -100,7 +103,7 @@ func readByHand(folder string) (byHand, error) {
 	return hand, nil
 }
 
-// receiver returns the name of the type that a method has a pointer to.
+// receiver returns the name of a method's pointer receiver type.
 func receiver(method *ast.FuncDecl) string {
 	if pointer, ok := method.Recv.List[0].Type.(*ast.StarExpr); ok {
 		return pointer.X.(*ast.Ident).Name
@@ -108,6 +111,7 @@ func receiver(method *ast.FuncDecl) string {
 	return ""
 }
 
+// add records a method, and the methods that it calls if it is exported.
 func (h byHand) add(method *ast.FuncDecl) {
 	name := method.Name.Name
 	h.methods[name] = true
@@ -137,7 +141,7 @@ func writeMethod(out *bytes.Buffer, op protocol.Operation, callers []string) {
 	}
 }
 
-// writeComment writes what the row has about the operation, and which other methods are built on it.
+// writeComment writes the summary of an operation, and names the methods that are built on it.
 func writeComment(out *bytes.Buffer, op protocol.Operation, callers []string) {
 	text := fmt.Sprintf("%s calls %s %s: %s.", op.Name, op.Methods[0], op.Path, lower(op.Summary))
 	if op.Note != "" {
@@ -167,5 +171,5 @@ func writeComment(out *bytes.Buffer, op protocol.Operation, callers []string) {
 	out.WriteString("\n")
 }
 
-// lower returns a sentence for the middle of another one.
+// lower returns a sentence with a lower-case beginning.
 func lower(text string) string { return strings.ToLower(text[:1]) + text[1:] }

@@ -1,7 +1,6 @@
-// Command enginebench runs the Lance engine for the benchmark, without HTTP. It reads
-// requests from standard input, one line of JSON each, and answers each with the time that
-// the work took. See local/e2e/bench/bench_engine.py, which runs the same requests with native
-// Lance.
+// Command enginebench runs the Lance engine for the benchmark, without HTTP. It reads requests from
+// standard input, one line of JSON each, and answers each with the time of the work. See
+// local/e2e/bench/bench_engine.py, which runs the same requests with native Lance.
 package main
 
 import (
@@ -15,8 +14,8 @@ import (
 )
 
 func main() {
-	// Little memory stays in use between two requests, so the collector would run every few
-	// batches. The server holds a floor under its heap for the same reason.
+	// Little memory stays in use between two requests, so the collector would run every few batches.
+	// The server uses a heap floor for the same reason.
 	debug.SetGCPercent(200)
 	if err := serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "enginebench:", err)

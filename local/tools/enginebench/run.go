@@ -31,27 +31,28 @@ import (
 type request struct {
 	Do      string   `json:"do"` // scan, take, write, load or index
 	Path    string   `json:"path"`
-	Columns []string `json:"columns"` // of a scan or take; none is all
-	Rows    []uint64 `json:"rows"`    // of a take: addresses
-	Source  string   `json:"source"`  // of a write: an Arrow stream that load has read before
-	Kind    string   `json:"kind"`    // of an index on the first column, which replaces the one before
+	Columns []string `json:"columns"` // of a scan or take; none means all
+	Rows    []uint64 `json:"rows"`    // row addresses of a take
+	Source  string   `json:"source"`  // for a write: the path of an Arrow stream that was loaded
+	Kind    string   `json:"kind"`    // kind of the index on the first column, which replaces a former one
 }
 
-// An answer is the cost of the work.
+// An answer is the cost of a request.
 type answer struct {
 	Seconds  float64 `json:"seconds"`
 	Rows     int64   `json:"rows"`
-	Requests int     `json:"requests"`    // that read objects
-	Bytes    int64   `json:"bytes"`       // read from storage
-	PeakRSS  int64   `json:"peak_rss_kb"` // of the process so far
+	Requests int     `json:"requests"`    // read requests to storage
+	Bytes    int64   `json:"bytes"`       // bytes read from storage
+	PeakRSS  int64   `json:"peak_rss_kb"` // maximum of the process so far
 }
 
-// A source is a set of rows in memory.
+// A source contains rows in memory.
 type source struct {
 	schema  *arrow.Schema
 	batches []arrow.RecordBatch
 }
 
+// run performs a request and measures it. Opening the store does not count.
 func (r *request) run(ctx context.Context, sources map[string]source) (answer, error) {
 	if r.Do == "load" {
 		loaded, err := load(r.Path)
@@ -65,12 +66,12 @@ func (r *request) run(ctx context.Context, sources map[string]source) (answer, e
 	}
 	defer func() { _ = disk.Close() }()
 	counting := faultstore.New(disk, nil)
-	runtime.GC() // what came before is not this one's to clean up
+	runtime.GC() // so that garbage of earlier requests is not collected during this one
 
 	began := time.Now()
 	at := objectstore.Location{URI: "file://" + r.Path, Store: counting, Prefix: name}
 	if r.Do == "write" || r.Do == "index" {
-		at.Store = disk // counting keeps what is written
+		at.Store = disk // counting keeps written objects in memory
 	}
 	session := dataset.NewSession(0, time.Now)
 	table := session.Table(at, 0)
@@ -89,7 +90,7 @@ func (r *request) run(ctx context.Context, sources map[string]source) (answer, e
 	}
 	done.Seconds = time.Since(began).Seconds()
 	counts := counting.Snapshot()
-	// Reads alone: native Lance does not count the listing that it begins with, too.
+	// Exclude the listing, which native Lance does not count, either.
 	done.Requests, done.Bytes = counts.Requests-counts.ByKind[faultstore.List], counts.ReadBytes
 	if err == nil {
 		done.PeakRSS, err = peakRSS()
@@ -140,7 +141,7 @@ func scan(ctx context.Context, table *dataset.Table, columns []string) (int64, e
 	return rows, nil
 }
 
-// buildIndex builds an index with the parameters that are usual; one of vectors is for L2.
+// buildIndex builds an index with the usual parameters; a vector index uses L2.
 func buildIndex(ctx context.Context, table *engine.Table, column, kind string) error {
 	x := indexbuild.Index{Name: column + "_idx", Column: column, Kind: indexmeta.KindNamed(kind), Replace: true}
 	switch x.Kind {
@@ -165,6 +166,7 @@ func take(ctx context.Context, table *dataset.Table, columns []string, addresses
 	return batch.NumRows(), nil
 }
 
+// write creates a table from rows in memory.
 func write(ctx context.Context, table *dataset.Table, from source) (int64, error) {
 	made, err := table.Create(ctx, dataset.Rows{Schema: from.schema, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		for _, batch := range from.batches {
@@ -176,8 +178,7 @@ func write(ctx context.Context, table *dataset.Table, from source) (int64, error
 	return made.Rows, err
 }
 
-// peakRSS returns the most memory that the process has ever had, in KiB, as Linux reports
-// it.
+// peakRSS returns the maximum resident memory of the process in KiB, as Linux reports it.
 func peakRSS() (int64, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

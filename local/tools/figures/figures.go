@@ -12,7 +12,7 @@ import (
 type figure struct {
 	name, now, target string
 	met               bool
-	where             string // the files or packages that make it what it is, if they are few
+	where             string // the files or packages that determine it, if they are few
 }
 
 // figures computes the figures of a tree. readme is the text of its front page.
@@ -23,7 +23,7 @@ func (t *tree) figures(readme []byte) []figure {
 		if p.files > 0 {
 			lines[name], files[name], checks[name] = p.lines, p.files, p.errorChecks
 		}
-		if p.tests == 0 && !p.kit && p.lines > 100 { // shorter ones are the wiring of programs
+		if p.tests == 0 && !p.kit && p.lines > 100 { // shorter packages are wiring of programs
 			untested = append(untested, name)
 		}
 	}
@@ -61,26 +61,26 @@ func (t *tree) figures(readme []byte) []figure {
 	}, t.structure()...)
 }
 
-// atMost returns a count that has an upper limit.
+// atMost returns a figure for a count with an upper limit.
 func atMost(name string, now, limit int, where string) figure {
 	return figure{name, fmt.Sprint(now), fmt.Sprintf("at most %d", limit), now <= limit, where}
 }
 
-// percent returns a share that has a lower and an upper limit.
+// percent returns a figure for a percentage with a lower and an upper limit.
 func percent(name string, part, whole, low, high int) figure {
 	now := 100 * float64(part) / float64(max(whole, 1))
 	f := figure{name: name, now: fmt.Sprintf("%.0f %%", now), target: fmt.Sprintf("%d to %d %%", low, high)}
-	f.met = now >= float64(low)-0.5 && now < float64(high)+0.5 // as it is printed
+	f.met = now >= float64(low)-0.5 && now < float64(high)+0.5 // compare the rounded number
 	return f
 }
 
-// perThousand returns a number per thousand lines.
+// perThousand returns a figure for a count per thousand lines, with an upper limit.
 func perThousand(name string, count, lines int, limit float64) figure {
 	now := 1000 * float64(count) / float64(max(lines, 1))
 	return figure{name, fmt.Sprintf("%.1f", now), fmt.Sprintf("at most %.1f", limit), now <= limit, ""}
 }
 
-// nineInTen returns the least number that nine in ten counts do not exceed.
+// nineInTen returns the 90th percentile of counts.
 func nineInTen(counts map[string]int) int {
 	sorted := slices.Sorted(maps.Values(counts))
 	if len(sorted) == 0 {
@@ -89,7 +89,7 @@ func nineInTen(counts map[string]int) int {
 	return sorted[(9*len(sorted)+9)/10-1]
 }
 
-// largest returns the names of the greatest counts.
+// largest returns the name with the greatest count.
 func largest(counts map[string]int) string {
 	name := ""
 	for _, other := range slices.Sorted(maps.Keys(counts)) {

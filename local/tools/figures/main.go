@@ -1,10 +1,9 @@
-// Command figures prints the shape of the tree, a figure to a line, beside the target that the
-// house sets for it:
+// Command figures prints measures of the source tree, one figure per line, with their targets:
 //
 //	go run ./local/tools/figures
 //
-// The figures fail nothing: they are looked at before a large change and after it. Code that a
-// program wrote does not count, nor does testdata.
+// The figures are informative: compare them before and after a large change. Generated code and
+// testdata do not count.
 package main
 
 import (

@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// module is the path of the main module, which imports of its packages begin with.
+// module is the prefix of import paths of the main module.
 const module = "tiltyard/"
 
-// facades are the types that many requests pass, and tend to gather methods. Each is a folder and a name.
+// facades are central types that tend to gather methods, as folder and name.
 var facades = []string{"shared/catalog.Catalog", "shared/engine.Table", "shared/lance/dataset.Table"}
 
-// addStructure counts imports of packages of the module, and exported names and methods of one file.
+// addStructure counts the imports of module packages, the exported names and the methods in one
+// file.
 func (p *folder) addStructure(syntax *ast.File) {
 	for _, i := range syntax.Imports {
 		if name, ok := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module); ok {
@@ -45,7 +46,7 @@ func (p *folder) addStructure(syntax *ast.File) {
 	}
 }
 
-// addEmbedded notes the types of the module that a struct embeds, because it has their methods, too.
+// addEmbedded records the module types that a struct embeds, because it also has their methods.
 func (p *folder) addEmbedded(s ast.Spec, imports []*ast.ImportSpec) {
 	t, ok := s.(*ast.TypeSpec)
 	if !ok {
@@ -78,7 +79,7 @@ func (p *folder) addEmbedded(s ast.Spec, imports []*ast.ImportSpec) {
 	}
 }
 
-// methodsOf returns the names of the exported methods of a type, with those of the structs that it embeds.
+// methodsOf adds the exported methods of a type to found, including methods of embedded structs.
 func (t *tree) methodsOf(folder, name string, found map[string]bool) {
 	p := t.packages[folder]
 	if p == nil {
@@ -93,7 +94,7 @@ func (t *tree) methodsOf(folder, name string, found map[string]bool) {
 	}
 }
 
-// receiver returns the name of the type of a method.
+// receiver returns the name of a method's receiver type.
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -108,7 +109,7 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// exportedNames counts the exported names that one specification declares.
+// exportedNames counts the exported names that a specification declares.
 func exportedNames(s ast.Spec) int {
 	switch s := s.(type) {
 	case *ast.TypeSpec:
@@ -161,7 +162,7 @@ func (t *tree) structure() []figure {
 	return all
 }
 
-// longestChain returns the packages of one longest chain in which each package imports the next.
+// longestChain returns one longest chain of packages in which each package imports the next.
 func (t *tree) longestChain() []string {
 	known := map[string][]string{}
 	var from func(name string) []string
@@ -191,8 +192,8 @@ func (t *tree) longestChain() []string {
 	return longest
 }
 
-// wings returns how many folders stand below shared, how many pairs of them have an import from the first to
-// the second, and the folders that import each other in a circle.
+// wings returns the number of folders below shared, the number of their pairs with an import from the first to the second,
+// and the folders of an import cycle.
 func (t *tree) wings() (folders, arrows int, circle []string) {
 	imports := map[string]map[string]bool{}
 	for name, p := range t.packages {
@@ -221,14 +222,14 @@ func (t *tree) wings() (folders, arrows int, circle []string) {
 	return len(imports), arrows, circle
 }
 
-// wing returns the folder below shared in which a package lies.
+// wing returns the folder below shared that contains a package.
 func wing(name string) (string, bool) {
 	rest, ok := strings.CutPrefix(name, "shared/")
 	folder, _, _ := strings.Cut(rest, "/")
 	return folder, ok
 }
 
-// reaches reports whether a path of one or more imports leads from a folder to another one.
+// reaches reports whether a chain of imports leads from one folder to another.
 func reaches(imports map[string]map[string]bool, from, to string, seen map[string]bool) bool {
 	for next := range imports[from] {
 		if next == to {

@@ -10,36 +10,36 @@ import (
 	"strings"
 )
 
-// A tree is what the Go files below a folder hold.
+// A tree contains the measures of all Go files below a folder.
 type tree struct {
 	packages map[string]*folder // by folder
 	files    []file
-	contexts []string // the positions of contexts that structs hold
+	contexts []string // positions of contexts in structs
 }
 
-// A folder is a package with its tests, those of the external package among them.
+// A folder contains the measures of a package and its tests, including external tests.
 type folder struct {
 	files, lines int  // without tests
-	tests        int  // files
-	kit          bool // its own files are what tests of others call
+	tests        int  // number of files
+	kit          bool // the package supports tests of other packages
 	errorChecks  int  // calls of errors.Is, As and AsType outside of tests
 
 	imports  map[string]bool            // of packages of the module, by folder
-	exported int                        // functions, types, constants and variables
-	methods  map[string]map[string]bool // exported ones, by the name of their type
-	embeds   map[string][]string        // the types that a struct embeds: ".Name" of its own package, or folder.Name
+	exported int                        // number of functions, types, constants and variables
+	methods  map[string]map[string]bool // exported methods by the name of their type
+	embeds   map[string][]string        // types that a struct embeds: ".Name" in its own package, or folder.Name
 }
 
-// A file is one Go file, counted in lines. A line with code and a comment counts as both.
+// A file contains the line counts of a Go file. A line with code and a comment counts as both.
 type file struct {
 	name           string
 	lines          int
 	written        int // lines that are not blank
 	comments       int
-	test, external bool // a test, and one in a package of its own
+	test, external bool // a test, and a test in an external package
 }
 
-// measure reads all Go files of a tree but those that a program wrote.
+// measure reads all Go files of a tree, except generated ones.
 func measure(files fs.FS) (*tree, error) {
 	t := &tree{packages: map[string]*folder{}}
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -60,7 +60,7 @@ func measure(files fs.FS) (*tree, error) {
 	return t, err
 }
 
-// add counts what one file holds.
+// add counts one file.
 func (t *tree) add(name string, text []byte) error {
 	set := token.NewFileSet()
 	syntax, err := parser.ParseFile(set, name, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -119,8 +119,8 @@ func (t *tree) add(name string, text []byte) error {
 	return nil
 }
 
-// selects reports whether an expression is one of the names of a package, such as errors.Is. A
-// generic function may have its type arguments.
+// selects reports whether an expression is one of the given names of a package, such as errors.Is.
+// It may be a generic function with type arguments.
 func selects(e ast.Expr, pkg string, names ...string) bool {
 	if index, ok := e.(*ast.IndexExpr); ok {
 		e = index.X

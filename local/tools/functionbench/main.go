@@ -1,12 +1,12 @@
-// Command functionbench measures the built functions on this machine, over the runtime API
-// of Lambda ([tiltyard/local/standins/runtimeapi]), with S3 at AWS_ENDPOINT_URL:
+// Command functionbench measures the built functions on this machine, over the runtime API of
+// Lambda ([tiltyard/local/standins/runtimeapi]), with S3 at AWS_ENDPOINT_URL:
 //
 //   - cold: from the start of the process to its first answer, the description of a table
-//   - warm: the same of a process that has answered before, with and without storage
+//   - warm: the same in a process that has answered before, with and without storage
 //
-// Times depend as much on the machine, and on the server of S3, as on the functions. The
-// program therefore also measures, in turns, a bare function that only reads the same
-// object with the same SDK. The ratio of the two decides, and sets the exit status.
+// Times depend as much on the machine, and on the S3 server, as on the functions. The program
+// therefore alternates with a bare function that only reads the same object with the same SDK. The
+// ratio of the two determines the exit status.
 //
 //	functionbench -functions bin/functions -bare bin/bare
 package main
@@ -29,8 +29,8 @@ import (
 	"tiltyard/shared/storage/objectstore/s3store"
 )
 
-// The targets. On a machine that is so busy that the bare function starts late as well, the
-// ratio of cold starts counts and not their time.
+// The targets. If the machine is so busy that the bare function also starts late, only the ratio of
+// cold starts counts.
 const (
 	maxColdMillis = 25
 	maxColdRatio  = 1.75
@@ -102,7 +102,7 @@ func (b *bench) run(ctx context.Context) (met bool, err error) {
 	return met, nil
 }
 
-// makeBucket makes a bucket and returns the environment of the functions.
+// makeBucket creates a bucket and returns the environment of the functions.
 func makeBucket(ctx context.Context) (env []string, err error) {
 	configuration, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
@@ -115,11 +115,11 @@ func makeBucket(ctx context.Context) (env []string, err error) {
 	}
 	return append(os.Environ(),
 		"TILTYARD_ROOT=s3://"+bucket, "TILTYARD_TOKEN="+token,
-		"BENCH_BUCKET="+bucket, "BENCH_KEY=_catalog/$/t/t", // where the catalog has the table
+		"BENCH_BUCKET="+bucket, "BENCH_KEY=_catalog/$/t/t", // the catalog record of the table
 	), nil
 }
 
-// declare makes the table that the functions describe.
+// declare declares the table that the functions describe.
 func (b *bench) declare(ctx context.Context, ours runtimeapi.Config) error {
 	f := runtimeapi.New(ours)
 	if err := call(ctx, f, event("POST", "/v1/table/t/declare")); err != nil {
@@ -128,7 +128,7 @@ func (b *bench) declare(ctx context.Context, ours runtimeapi.Config) error {
 	return f.Close()
 }
 
-// coldStarts starts each program the given number of times, in turns.
+// coldStarts starts the two programs the given number of times, alternately.
 func coldStarts(ctx context.Context, times int, event []byte, ours, bare runtimeapi.Config) (o, n []time.Duration, err error) {
 	for range times {
 		for _, side := range []struct {
@@ -150,10 +150,10 @@ func coldStarts(ctx context.Context, times int, event []byte, ours, bare runtime
 	return o, n, nil
 }
 
-// warmCalls calls one process of each program the given number of times, in turns.
+// warmCalls calls one process of each program the given number of times, alternately.
 func warmCalls(ctx context.Context, times int, event []byte, ours, bare runtimeapi.Config) (o, n []time.Duration, err error) {
 	f, g := runtimeapi.New(ours), runtimeapi.New(bare)
-	for i := -times / 10; i < times; i++ { // some first that do not count
+	for i := -times / 10; i < times; i++ { // the first calls only warm up
 		for _, side := range []struct {
 			f    *runtimeapi.Function
 			took *[]time.Duration
@@ -173,7 +173,7 @@ func warmCalls(ctx context.Context, times int, event []byte, ours, bare runtimea
 	return o, n, g.Close()
 }
 
-// call checks that the response is a success.
+// call invokes a function and checks that the response is a success.
 func call(ctx context.Context, f *runtimeapi.Function, event []byte) error {
 	answer, err := f.Invoke(ctx, event)
 	if err != nil {
@@ -186,7 +186,7 @@ func call(ctx context.Context, f *runtimeapi.Function, event []byte) error {
 	return nil
 }
 
-// event returns a request in the form in which an HTTP API passes it on.
+// event returns a request in the form of an HTTP API event.
 func event(method, path string) []byte {
 	in := events.APIGatewayV2HTTPRequest{
 		Version: "2.0", RawPath: path,
@@ -203,13 +203,13 @@ func event(method, path string) []byte {
 	return payload
 }
 
-// millis is a quantile.
+// millis returns a quantile in milliseconds.
 func millis(took []time.Duration, q float64) float64 {
 	slices.Sort(took)
 	return float64(took[int(q*float64(len(took)-1))].Microseconds()) / 1000
 }
 
-// quiet drops the logs of functions.
+// quiet discards the logs of functions.
 type quiet struct{}
 
 func (quiet) Write(p []byte) (int, error) { return len(p), nil }

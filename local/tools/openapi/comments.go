@@ -13,14 +13,14 @@ import (
 	"unicode/utf8"
 )
 
-// comments holds the comments of the source by the names of types on the wire: that of each type, those of its fields
-// under Type.Field, and the values of the constants of each type of texts.
+// comments contains source comments by the names of types on the wire: the comment of each type, the comments of its
+// fields under Type.Field, and the values of the constants of each string type.
 type comments struct {
 	text      map[string]string
 	constants map[string][]string
 }
 
-// readComments reads the Go files of folders, which may be patterns, without tests.
+// readComments reads the Go files of folders, which may be patterns, except tests.
 func readComments(folders ...string) (*comments, error) {
 	c := &comments{text: map[string]string{}, constants: map[string][]string{}}
 	for _, folder := range folders {
@@ -46,7 +46,7 @@ func readComments(folders ...string) (*comments, error) {
 	return c, nil
 }
 
-// add keeps the comments of a declaration in a package.
+// add stores the comments of a declaration in a package.
 func (c *comments) add(in string, declaration *ast.GenDecl) {
 	for _, spec := range declaration.Specs {
 		switch spec := spec.(type) {
@@ -78,7 +78,7 @@ func (c *comments) addFields(in, name string, fields *ast.StructType) {
 	}
 }
 
-// addConstant keeps an exported constant of a type of texts, such as JobDone JobState = "DONE".
+// addConstant stores an exported constant of a string type, such as JobDone JobState = "DONE".
 func (c *comments) addConstant(in string, spec *ast.ValueSpec) {
 	typ, ok := spec.Type.(*ast.Ident)
 	if !ok || len(spec.Values) != 1 || !spec.Names[0].IsExported() {
@@ -100,8 +100,8 @@ var (
 	breaks    = regexp.MustCompile(`\n\n+`)
 )
 
-// describe returns a comment in the words of the wire: the fields of the Go struct have their names in
-// JSON, and what is nil is absent. It returns "" where there is no comment.
+// describe returns a comment in terms of the wire: Go field names become names in JSON, and nil
+// becomes absent. It returns "" if there is no comment.
 func (c *comments) describe(key string, names map[string]string) string {
 	text := reference.ReplaceAllString(strings.ReplaceAll(c.text[key], "\n[", " ["), "")
 	text = strings.ReplaceAll(text, "[Empty]", "empty")
@@ -123,7 +123,7 @@ func (c *comments) describe(key string, names map[string]string) string {
 	return sentence(paragraphs(text))
 }
 
-// without returns a text without the sentences that have one of the words.
+// without removes the sentences of a text that contain one of the words.
 func without(text string, words []string) string {
 	var paragraphs []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
@@ -146,7 +146,7 @@ func paragraphs(text string) string {
 	return strings.Join(all, "\n\n")
 }
 
-// sentence gives a text a capital letter and a full stop.
+// sentence capitalizes a text and ends it with a full stop.
 func sentence(text string) string {
 	if text == "" {
 		return ""

@@ -40,7 +40,7 @@ func readShapes() (map[string]httpapi.Shape, error) {
 	return shapes, nil
 }
 
-// A document is an OpenAPI document that is being made.
+// A document is an OpenAPI document under construction.
 type document struct {
 	shapes  map[string]httpapi.Shape
 	schemas *schemas
@@ -50,8 +50,9 @@ func newDocument(shapes map[string]httpapi.Shape, comments *comments) *document 
 	return &document{shapes, &schemas{comments: comments, made: map[string]object{}, kinds: map[string]reflect.Type{}}}
 }
 
-// build makes the document. Requests come first: the fields that a request needs of a type count for
-// answers that have the type, too. Only the types of columns have all that answers have of them.
+// build builds the document. It visits requests first, because their schema of a type, with its
+// required fields, also counts for answers. Only the types of columns get the complete schema of
+// answers.
 func (d *document) build() object {
 	d.schemas.of(reflect.TypeFor[protocol.JSONSchema]())
 	d.schemas.asked = true
@@ -83,6 +84,7 @@ func (d *document) build() object {
 	}
 }
 
+// tags describes the groups of operations.
 func (d *document) tags() []object {
 	var tags []object
 	for _, group := range groups {
@@ -91,7 +93,7 @@ func (d *document) tags() []object {
 	return tags
 }
 
-// operation describes an operation by one of its methods.
+// operation describes an operation with one of its methods.
 func (d *document) operation(op protocol.Operation, method string, isSecond bool) object {
 	shape := d.shapes[op.Name]
 	id := op.Name
@@ -126,7 +128,7 @@ func ignoredFields(operation string) object {
 	return fields
 }
 
-// parameters lists those of the path, of the query string and of headers.
+// parameters lists the parameters in the path, the query string and the headers.
 func (d *document) parameters(op protocol.Operation, shape httpapi.Shape) []object {
 	var list []object
 	fields := fieldsOf(op.RequestType())
@@ -163,7 +165,8 @@ func (d *document) parameters(op protocol.Operation, shape httpapi.Shape) []obje
 	return append(list, refer("parameters", "timeout"))
 }
 
-// parameterForm adds the schema of a parameter. A map is a JSON object in the text of the parameter.
+// parameterForm adds the schema of a parameter. A map is encoded as a JSON object in the
+// parameter's text.
 func (d *document) parameterForm(parameter object, t reflect.Type) object {
 	schema := d.schemas.of(t)
 	if t.Kind() == reflect.Map {
@@ -172,14 +175,14 @@ func (d *document) parameterForm(parameter object, t reflect.Type) object {
 	return parameter.with("schema", schema)
 }
 
-// idParameter is the parameter that describes the id in the path of an operation.
+// idParameter returns the name of the parameter that describes the id in an operation's path.
 func idParameter(op protocol.Operation) string {
 	_, kind, _ := strings.Cut(op.Path, "/v1/")
 	kind, _, _ = strings.Cut(kind, "/")
 	return kind + "Id"
 }
 
-// body is the body of a request.
+// body describes the body of a request.
 func (d *document) body(op protocol.Operation, shape httpapi.Shape) object {
 	arrow := object{{arrowipc.ContentTypeStream, object{{"schema", object{{"description", "An Arrow IPC stream."}}}}}}
 	if shape.IsUpload {
@@ -213,7 +216,7 @@ func (d *document) responses(op protocol.Operation, shape httpapi.Shape) object 
 	return all.with("4XX", refer("responses", "problem")).with("5XX", refer("responses", "problem"))
 }
 
-// statusesOf returns the statuses of answers that are not errors, or that have the form of the others.
+// statusesOf returns the statuses of an operation's regular answers.
 func statusesOf(op protocol.Operation) []int {
 	if op.Statuses != nil {
 		return op.Statuses
@@ -224,6 +227,7 @@ func statusesOf(op protocol.Operation) []int {
 	return []int{http.StatusOK}
 }
 
+// answer describes the answer with one status.
 func (d *document) answer(op protocol.Operation, shape httpapi.Shape, status int) object {
 	response := op.ResponseType()
 	answer := object{{"description", http.StatusText(status) + "."}}
@@ -252,7 +256,7 @@ func (d *document) answer(op protocol.Operation, shape httpapi.Shape, status int
 	return answer.with("content", object{{"application/json", object{{"schema", d.schemas.of(response)}}}})
 }
 
-// rows is an answer of rows, or of where they were written.
+// rows describes an answer with rows, or with the location to which they were written.
 func (d *document) rows(response reflect.Type, types ...string) object {
 	content := object{}
 	for _, contentType := range types {
@@ -264,7 +268,7 @@ func (d *document) rows(response reflect.Type, types ...string) object {
 	return content.with("application/json", object{{"schema", d.schemas.of(reflect.TypeFor[queryapi.StoredResult]())}})
 }
 
-// redirect is an answer that leads to stored rows.
+// redirect describes an answer that redirects to stored rows.
 func (d *document) redirect(response reflect.Type) object {
 	answer := object{
 		{"description", "The rows are in storage, at Location."},
@@ -276,7 +280,7 @@ func (d *document) redirect(response reflect.Type) object {
 	return answer.with("content", object{{"application/json", object{{"schema", d.schemas.of(reflect.TypeFor[queryapi.StoredResult]())}}}})
 }
 
-// components lists the schemas by name, and what all operations share.
+// components lists the schemas by name, and the parts that all operations have in common.
 func (d *document) components() object {
 	problem := d.schemas.of(httpapi.ProblemType)
 	d.schemas.of(reflect.TypeFor[protocol.ServerVersion]())

@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/protocol/transactionapi"
 )
 
-// formOf returns the schema of a type that encodes itself, nil for other types.
+// formOf returns the schema of a type that encodes itself, or nil for other types.
 func formOf(t reflect.Type) func(*schemas) object {
 	switch t {
 	case reflect.TypeFor[secretapi.Concealed]():
@@ -50,7 +50,7 @@ func arrayOf(items object) object { return object{{"type", "array"}, {"items", i
 
 func mapOf(values object) object { return object{{"type", "object"}, {"additionalProperties", values}} }
 
-// record is an object with these members only.
+// record returns the schema of an object with only these members.
 func record(needed []string, properties object) object {
 	schema := object{{"type", "object"}, {"properties", properties}, {"additionalProperties", false}}
 	if needed != nil {
@@ -59,8 +59,8 @@ func record(needed []string, properties object) object {
 	return schema
 }
 
-// alone makes a component of a schema that comes from no field. Its description leaves the fields of the
-// Go type out, because they are not on the wire.
+// alone adds a component whose schema is not derived from fields. Its description omits sentences
+// about the fields of the Go type, because they are not on the wire.
 func (s *schemas) alone(t reflect.Type, schema object) object {
 	return s.component(t, func(t reflect.Type) object {
 		var hidden []string
@@ -73,7 +73,7 @@ func (s *schemas) alone(t reflect.Type, schema object) object {
 	})
 }
 
-// named makes a component of several forms.
+// named adds a component with several alternative forms.
 func (s *schemas) named(t reflect.Type, forms ...object) object {
 	return s.alone(t, object{{"anyOf", forms}})
 }
@@ -95,6 +95,8 @@ func projection(s *schemas) object {
 	)
 }
 
+// fullTextQuery returns the four forms of a full text query: a string or a structured query, nested or
+// not.
 func fullTextQuery(s *schemas) object {
 	columns := arrayOf(object{{"type", "string"}})
 	text := object{{"query", object{{"type", "string"}}}, {"columns", columns}}
@@ -112,7 +114,7 @@ func typeName(s *schemas) object {
 	return s.named(reflect.TypeFor[protocol.TypeName](), s.of(reflect.TypeFor[protocol.JSONType]()), object{{"type", "string"}}, object{{"type", "null"}})
 }
 
-// listedTags is the form for clients of the Lance Namespace protocol.
+// listedTags returns the form for clients of the Lance Namespace protocol.
 func listedTags(s *schemas) object {
 	tags := mapOf(s.of(reflect.TypeFor[refapi.TagContents]()))
 	return s.alone(reflect.TypeFor[refapi.ListTagsResponse](), object{

@@ -16,7 +16,7 @@ shop. $ alone is the root namespace. A path may end in a slash; answers then hav
 Rows go in and out in the Arrow IPC format. All else is JSON. In a request null is the same as no field, and fields that are
 not known are ignored; x-ignored of an operation lists those that clients know and that have no effect here. An error is answered with the JSON object Problem; if its retryable is true, the same request may succeed later.`
 
-// groups are the tags of operations in the order of the table: the functions that serve them.
+// groups are the tags of operations, in the order of the table: the functions that serve them.
 var groups = []struct{ name, about string }{
 	{"namespace", "Namespaces, which hold tables and other namespaces."},
 	{"table", "Names of tables, their locations and sizes."},
@@ -30,7 +30,7 @@ var groups = []struct{ name, about string }{
 	{"view", "Views, functions and secrets."},
 }
 
-// idParameters has what the id in a path names.
+// idParameters describes the id in a path for each kind of object.
 var idParameters = []struct{ kind, about, example string }{
 	{"namespace", "The names of the namespaces from the root down, joined by $. $ alone is the root.", "shop"},
 	{"table", "The names of the namespaces and the table, joined by $.", "shop$orders"},
@@ -41,7 +41,7 @@ var idParameters = []struct{ kind, about, example string }{
 	{"secret", "The names of the namespaces and the secret, joined by $.", "shop$key"},
 }
 
-// sharedParameters lists the parameters that several operations have, by name.
+// sharedParameters lists the parameters that several operations have in common, by name.
 func sharedParameters() object {
 	text := object{{"type", "string"}}
 	all := object{}
@@ -67,7 +67,7 @@ func sharedParameters() object {
 	}...)
 }
 
-// llms is a text about the service for language models.
+// llms returns a text about the service for language models.
 func llms() string {
 	var b strings.Builder
 	b.WriteString(llmsHead)

@@ -2,7 +2,7 @@ package main
 
 import _ "embed"
 
-// llmsHead is what llms.txt says before it lists the operations.
+// llmsHead is the beginning of llms.txt, before the list of operations.
 //
 //go:embed llms-head.txt
 var llmsHead string

@@ -1,13 +1,12 @@
-// Command openapi writes the document of the API, and the text about it for language models, into the
-// folder of the console, which serves them:
+// Command openapi writes the document of the API, and the text about it for language models, into the folder of the
+// console, which serves them:
 //
 //	go generate ./local/tools/openapi
 //
-// Nobody writes the document by hand. Its paths are the rows of [operations.All]; its schemas are
-// the Go types of their requests and responses (schema.go), with the forms of the types that encode
-// themselves (forms.go) and the names that they have on the wire (names.go); its descriptions are the comments
-// of those types (comments.go). What neither has
-// is in info.go, and in needs.go: the fields that a request needs, and examples. Tests compare all of that with what the service accepts.
+// The document is generated. Its paths are the rows of [operations.All]. Its schemas are the Go types of their requests
+// and responses (schema.go), with the forms of types that encode themselves (forms.go) and the names of types on the wire
+// (names.go). Its descriptions are the comments of those types (comments.go). All other texts are in info.go. The required
+// fields of requests, and examples, are in needs.go. Tests compare all of that with the input that the service accepts.
 package main
 
 import (
@@ -18,7 +17,7 @@ import (
 
 //go:generate go run .
 
-// folder is where the console finds the files, from the folder of this package.
+// folder is the folder from which the console serves the files, relative to this package.
 const folder = "../../../shared/http/console/static"
 
 func main() {
@@ -37,7 +36,7 @@ func main() {
 	}
 }
 
-// generate returns the files by their names.
+// generate returns the files by name.
 func generate() (map[string][]byte, error) {
 	comments, err := readComments("../../../shared/protocol", "../../../shared/protocol/*api", "../../../shared/http/httpapi")
 	if err != nil {

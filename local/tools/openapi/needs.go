@@ -2,7 +2,7 @@ package main
 
 import "encoding/json"
 
-// required has the fields that a request, or a part of one, needs.
+// required lists the required fields of requests, and of parts of them.
 var required = map[string][]string{
 	"RegisterTableRequest":             {"location"},
 	"RenameTableRequest":               {"new_table_name"},
@@ -60,7 +60,7 @@ var required = map[string][]string{
 	"WriteSecretRequest":               {"value"},
 }
 
-// needsOne has the fields of which a request needs one.
+// needsOne lists fields of which a request needs one.
 var needsOne = map[string][]string{
 	"CreateMaterializedView": {"query", "kind"},
 }
@@ -73,7 +73,8 @@ type example struct {
 
 func body(text string) json.RawMessage { return json.RawMessage(text) }
 
-// examples has bodies by operation. An operation without one needs no field of a body.
+// examples contains example bodies by operation. An operation without one requires no field in its
+// body.
 var examples = map[string][]example{
 	"CreateNamespace": {{"plain", "with a property", body(`{"properties":{"owner":"sales"}}`)}},
 	"ExplainAccess": {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An object is a JSON object whose members keep their order.
+// An object is a JSON object with ordered members.
 type object []member
 
 type member struct {
@@ -19,7 +19,7 @@ func (o object) with(name string, value any) object {
 	return append(o[:len(o):len(o)], member{name, value})
 }
 
-// get returns the value of a member, nil if there is none.
+// get returns the value of a member, or nil if there is none.
 func (o object) get(name string) any {
 	for _, m := range o {
 		if m.Name == name {
@@ -29,7 +29,7 @@ func (o object) get(name string) any {
 	return nil
 }
 
-// MarshalJSON writes the members in their order.
+// MarshalJSON implements json.Marshaler.
 func (o object) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('{')
@@ -50,7 +50,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// writeValue writes a value on one line, with <, > and & as they are.
+// writeValue writes a value on one line, without escaping <, > and &.
 func writeValue(out *bytes.Buffer, value any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
@@ -61,8 +61,8 @@ func writeValue(out *bytes.Buffer, value any) error {
 	return nil
 }
 
-// encode writes an object with a line for each path and each schema, so that changes of the file can be
-// read.
+// encode writes an object with one line for each path and each schema, so that differences between
+// versions are readable.
 func encode(o object) ([]byte, error) {
 	var out bytes.Buffer
 	if err := o.lines(&out, 0); err != nil {
@@ -72,7 +72,7 @@ func encode(o object) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// lines writes the members of the outer objects on lines of their own.
+// lines writes each member of the outer objects on its own line.
 func (o object) lines(out *bytes.Buffer, depth int) error {
 	const outer = 3
 	indent := strings.Repeat(" ", depth+1)

@@ -12,12 +12,13 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A schemas makes schemas of Go types. Structs become components, which other schemas refer to.
+// schemas converts Go types to JSON schemas. Structs become components, to which other schemas
+// refer.
 type schemas struct {
 	comments *comments
 	made     map[string]object // components by name
 	kinds    map[string]reflect.Type
-	asked    bool // a request is visited, not a response
+	asked    bool // visiting a request, not a response
 }
 
 // of returns the schema of a type.
@@ -44,6 +45,7 @@ func (s *schemas) of(t reflect.Type) object {
 	return s.ofKind(t)
 }
 
+// ofKind returns the schema of a type without a form of its own.
 func (s *schemas) ofKind(t reflect.Type) object {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -86,7 +88,7 @@ var (
 	jsonReader    = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// refuseOwnForm panics for a type that encodes itself, whose form nobody can see from its fields.
+// refuseOwnForm panics for a type that encodes itself, because its fields do not show its form.
 func refuseOwnForm(t reflect.Type) {
 	pointer := reflect.PointerTo(t)
 	if t.Implements(jsonMarshaler) || pointer.Implements(jsonReader) || t.Implements(textMarshaler) {
@@ -94,7 +96,7 @@ func refuseOwnForm(t reflect.Type) {
 	}
 }
 
-// component makes the schema of a named type once, and returns a reference to it.
+// component creates the schema of a named type once, and returns a reference to it.
 func (s *schemas) component(t reflect.Type, schema func(reflect.Type) object) object {
 	name := strings.ToUpper(nameOf(t)[:1]) + nameOf(t)[1:]
 	if known, ok := s.kinds[name]; ok && known != t {
@@ -109,7 +111,7 @@ func (s *schemas) component(t reflect.Type, schema func(reflect.Type) object) ob
 
 func refer(kind, name string) object { return object{{"$ref", "#/components/" + kind + "/" + name}} }
 
-// orNull returns the schema that allows null, too.
+// orNull returns the schema that also allows null.
 func orNull(schema object) object {
 	if kind, ok := schema.get("type").(string); ok {
 		return append(object{{"type", []string{kind, "null"}}}, schema[1:]...)
@@ -117,7 +119,7 @@ func orNull(schema object) object {
 	return object{{"anyOf", []object{schema, {{"type", "null"}}}}}
 }
 
-// enumeration is the schema of a type with values from 0 on, each of which has a text.
+// enumeration returns the schema of an integer type whose values, from 0 on, encode as texts.
 func (s *schemas) enumeration(t reflect.Type) object {
 	var values []string
 	standard := ""
@@ -143,21 +145,21 @@ func (s *schemas) enumeration(t reflect.Type) object {
 	return schema.with("description", s.comments.describe(nameOf(t), nil)+" Upper and lower case are the same.")
 }
 
-// texts is the schema of a type of texts whose values are constants.
+// texts returns the schema of a string type whose values are constants.
 func (s *schemas) texts(t reflect.Type) object {
 	return object{{"type", "string"}, {"enum", s.comments.constants[nameOf(t)]}, {"description", s.comments.describe(nameOf(t), nil)}}
 }
 
 // A field is a field of a struct on the wire.
 type field struct {
-	name     string // in JSON; empty when it is only a parameter
-	owner    string // type that declares it
-	optional bool   // an encoder leaves it out when it is zero
+	name     string // in JSON; "" for a parameter
+	owner    string // the type that declares it
+	optional bool   // omitted from JSON if it is zero
 	reflect.StructField
 }
 
-// fieldsOf returns the fields of a struct, and of those that it embeds; those that all requests have
-// are the last. A type that is no struct has none.
+// fieldsOf returns the fields of a struct and of its embedded structs, the common fields of
+// requests last. It returns none for other types.
 func fieldsOf(t reflect.Type) []field {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -186,7 +188,7 @@ func fieldsOf(t reflect.Type) []field {
 	return append(own, common...)
 }
 
-// structure is the schema of a struct.
+// structure returns the schema of a struct.
 func (s *schemas) structure(t reflect.Type) object {
 	all := fieldsOf(t)
 	names := wireNames(all)
@@ -229,7 +231,7 @@ func (s *schemas) described(schema object, f field, names map[string]string) obj
 	return schema.with("description", text)
 }
 
-// wireNames maps the names of Go fields to those on the wire.
+// wireNames maps the names of Go fields to their names on the wire.
 func wireNames(all []field) map[string]string {
 	names := map[string]string{}
 	for _, f := range all {

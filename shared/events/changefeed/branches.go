@@ -12,43 +12,43 @@ import (
 	"tiltyard/shared/protocol/eventapi"
 )
 
-// The commits to the branches of a table are announced with the mark of the table, so that they are in one order with its
-// renames and drops. A branch may be deleted and replaced by another of the same name. The mark therefore identifies a
-// branch by its stored metadata, so that versions of the former branch are not confused with those of the new one.
+// Commits to the branches of a table are recorded in the mark of the table, so that they are in one order with its renames
+// and drops. A branch may be deleted and replaced by another of the same name. The mark therefore identifies a branch by a
+// hash of its stored metadata, so that versions of the old branch are not confused with versions of the new one.
 
-// A Branch is a branch of a table as it was made.
+// A Branch describes a branch of a table at its creation.
 type Branch struct {
 	Name        string
-	Incarnation string    // differs from that of former and later branches of the name; of any length
+	Incarnation string    // differs for each branch that ever had the name; of any length
 	First       uint64    // its first version
-	Made        time.Time // by the clock of its maker, in whole seconds
+	Made        time.Time // in whole seconds of the creator's clock
 }
 
-// ErrNoBranch means that the branch was deleted. Another one may have its name.
+// ErrNoBranch means that the branch was deleted. Another branch may have its name.
 var ErrNoBranch = errors.New("the branch is deleted")
 
-// key returns the key of the branch in the mark of the table, which has a fixed length.
+// key identifies the branch in the mark of the table. It has a fixed length.
 func (b Branch) key() string {
 	sum := sha256.Sum256([]byte(b.Incarnation))
 	return hex.EncodeToString(sum[:16])
 }
 
-// A branchMark is how far the commits to a branch are announced.
+// A branchMark records the last announced version of a branch.
 type branchMark struct {
 	Version uint64 `json:"version"`
-	Gone    int64  `json:"gone,omitempty"` // when the branch was first missed, in seconds since 1970
+	Gone    int64  `json:"gone,omitempty"` // when the branch was first missing, in seconds since 1970
 }
 
 const (
-	// maxBranches bounds the branches in a mark, which has to fit into a record beside a batch.
+	// maxBranches bounds the branches in a mark, which must fit into a record together with a batch.
 	maxBranches = 1000
 	// forgetBranch is how long the mark of a deleted branch is kept. A deletion first removes the name of a branch, and
 	// restores it if another branch has come to depend on it meanwhile.
 	forgetBranch = time.Hour
 )
 
-// addBranches adds the commits to branches that are not announced: to all, or only to the one of a name. more means
-// that some did not fit, and unread is why branches could not be read.
+// addBranches adds the unannounced commits to all branches, or to the one with the given name. more reports that some did
+// not fit. unread joins the errors of branches that could not be read.
 func (a *Announcer) addBranches(ctx context.Context, found *catalog.Table, d *draft, name string) (more bool, unread, err error) {
 	branches, err := a.history.Branches(ctx, found, name)
 	if err != nil {
@@ -61,6 +61,7 @@ func (a *Announcer) addBranches(ctx context.Context, found *catalog.Table, d *dr
 		d.missBranches(branches, a.Outbox.Now())
 	}
 	for _, b := range branches {
+		// A branch that cannot be read must leave no events in the draft.
 		before := *d
 		full, err := a.addBranch(ctx, found, d, b)
 		switch {
@@ -78,7 +79,7 @@ func (a *Announcer) addBranches(ctx context.Context, found *catalog.Table, d *dr
 	return false, unread, nil
 }
 
-// missBranches marks branches that no longer exist, and forgets them after forgetBranch.
+// missBranches marks branches that no longer exist, and removes their marks after forgetBranch.
 func (d *draft) missBranches(there []Branch, now time.Time) {
 	stands := make(map[string]bool, len(there))
 	for _, b := range there {
@@ -96,7 +97,7 @@ func (d *draft) missBranches(there []Branch, now time.Time) {
 	}
 }
 
-// addBranch adds the commits to a branch that are not announced, and reports whether there is no room for more.
+// addBranch adds the unannounced commits to a branch, and reports whether the draft is full.
 func (a *Announcer) addBranch(ctx context.Context, found *catalog.Table, d *draft, b Branch) (full bool, err error) {
 	m, known := d.mark.Branches[b.key()]
 	if !known {
@@ -110,6 +111,7 @@ func (a *Announcer) addBranch(ctx context.Context, found *catalog.Table, d *draf
 	m.Gone = 0
 	err = a.history.Commits(ctx, found, &b, m.Version, func(at time.Time, data eventapi.Data) bool {
 		if full {
+			// The draft was full with the previous commit, so the mark stays before this one.
 			return false
 		}
 		data.Branch = b.Name
@@ -123,8 +125,8 @@ func (a *Announcer) addBranch(ctx context.Context, found *catalog.Table, d *draf
 	return full, err
 }
 
-// versionBefore returns the last version of a branch that is not announced because it is older than the log. A branch
-// begins with the number of the version that it was made from.
+// versionBefore returns the last version of a branch that is older than the log, and so not announced. The first version
+// of a branch has the number of the version from which it was made.
 func (a *Announcer) versionBefore(ctx context.Context, found *catalog.Table, b Branch) (uint64, error) {
 	before := max(b.First, 1) - 1
 	since, err := a.Outbox.Log.Since(ctx)
@@ -135,8 +137,8 @@ func (a *Announcer) versionBefore(ctx context.Context, found *catalog.Table, b B
 	return max(before, then), err
 }
 
-// BeforeDeleted announces the commits to a branch that is about to be deleted, as far as they can be read: it must be
-// possible to delete a damaged branch. The error means that the log cannot be written.
+// BeforeDeleted announces the commits to a branch that is about to be deleted. It skips unreadable ones, because it must
+// be possible to delete a damaged branch. An error means that the log cannot be written.
 func (a *Announcer) BeforeDeleted(ctx context.Context, id []string, branch string) error {
 	if a == nil {
 		return nil

@@ -1,9 +1,9 @@
-// Package changefeed compares namespaces and tables with their last announced state, and writes the differences as events to
-// the outbox (package event).
+// Package changefeed compares namespaces and tables with their last announced state, and writes the differences as events
+// to the outbox (package outbox).
 //
 // Each object has a mark: the name and the version that were announced last. A look compares the mark with the record and
-// the versions of the object. The mark of a table also covers the versions of its branches (branches.go). Writers need not
-// record their changes, with one exception: a dropped object leaves nothing to compare, so its drop is recorded before
+// the versions of the object. The mark of a table also includes the versions of its branches (branches.go). Writers need
+// not record their changes, with one exception: a dropped object leaves nothing to compare, so its drop is recorded before
 // (leaving.go).
 package changefeed
 
@@ -31,9 +31,9 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// The kinds of looks that announce changes; package publishing runs them. The object of the first is the id of a table, of
-// the second the id of a table and the name of a branch, and of the third the id of a namespace. The others have the
-// lineage of an object that has lost a name, and the id of a job.
+// The kinds of looks that announce changes; package publishing runs them. The object of a look is, in this order: the id
+// of a table; the id of a table and the name of a branch; the id of a namespace; the lineage of an object that has lost a
+// name; the id of a job.
 const (
 	TableKind     = "announce_table"
 	BranchKind    = "announce_branch"
@@ -45,16 +45,16 @@ const (
 // ForwardKind is the kind of looks that forward events; package publishing runs them.
 const ForwardKind = "forward_events"
 
-// AllKind is the kind of job that looks at all objects; package publishing runs it.
+// AllKind is the kind of jobs that look at all objects; package publishing runs them.
 const AllKind = "announce_all"
 
 // An Announcer announces changes. It is safe for concurrent use.
 type Announcer struct {
 	Names  *catalog.Catalog
 	Outbox *outbox.Outbox
-	Keep   time.Duration // how long events can be read
+	Keep   time.Duration // retention of events
 	Logger *slog.Logger
-	// Forwarder sends events to a target; nil: they stay in the log.
+	// Forwarder sends events to a target. If it is nil, events stay in the log.
 	Forwarder *forward.Forwarder
 
 	history History
@@ -62,19 +62,19 @@ type Announcer struct {
 	recent  *jobs.Recent
 }
 
-// Options configures an announcer.
+// Options configure an announcer.
 type Options struct {
-	Source  string        // of the events; empty: there is no announcer
-	Keep    time.Duration // how long events can be read; not less than [outbox.MinRetention]
+	Source  string        // source of the events; "" disables events
+	Keep    time.Duration // retention of events; not less than [outbox.MinRetention]
 	Objects objectstore.Store
 	Records record.Store
 	Now     func() time.Time
-	Logger  *slog.Logger // nil: nothing is logged
-	History History      // nil: this process announces no commits and leaves them to later looks
+	Logger  *slog.Logger // may be nil
+	History History      // if nil, this process leaves commits to later looks of other processes
 }
 
-// Open returns an announcer that the catalog notifies of changes, or nil if no source is configured. starter may be nil;
-// looks are then left to other processes.
+// Open returns an announcer and registers it with the catalog, or returns nil if no source is configured. If starter is
+// nil, other processes must schedule looks.
 func Open(names *catalog.Catalog, starter *jobs.Starter, o Options) *Announcer {
 	if o.Source == "" {
 		return nil
@@ -89,6 +89,7 @@ func Open(names *catalog.Catalog, starter *jobs.Starter, o Options) *Announcer {
 		Logger:  o.Logger,
 		history: o.History, jobs: starter, recent: jobs.NewRecent(o.Now),
 	}
+	// From here on the catalog calls the announcer before drops.
 	names.WatchWith(watch{a})
 	if starter != nil {
 		starter.Transactions.WatchEnds(a.ended)
@@ -96,8 +97,8 @@ func Open(names *catalog.Catalog, starter *jobs.Starter, o Options) *Announcer {
 	return a
 }
 
-// ForwardTo lets the workers of this process forward events to a target. It does nothing without events or a target, and
-// must be called before the announcer is used.
+// ForwardTo sets the target to which workers of this process forward events. It does nothing without events or a target,
+// and must be called before the announcer is used.
 func (a *Announcer) ForwardTo(address string, target forward.Target) {
 	if a != nil && target != nil {
 		a.Forwarder = &forward.Forwarder{
@@ -106,21 +107,22 @@ func (a *Announcer) ForwardTo(address string, target forward.Target) {
 	}
 }
 
-// ForwardSoon schedules a job that forwards new events. One run forwards the events of a burst. The message may be lost.
+// ForwardSoon schedules the forwarding of new events. One run forwards the events of a burst. The message may be lost.
 func (a *Announcer) ForwardSoon(ctx context.Context) {
 	if a.Forwarder != nil {
 		a.suggest(ctx, ForwardKind, nil, announceAfter)
 	}
 }
 
-// ForwardAfter has a worker go on with forwarding after a pause.
+// ForwardAfter schedules the continuation of forwarding after a pause.
 func (a *Announcer) ForwardAfter(ctx context.Context, pause time.Duration) {
 	if a.jobs != nil {
 		_ = a.jobs.Suggest(ctx, ForwardKind, nil, pause)
 	}
 }
 
-// suggest has a worker look at an object after a delay. The suggestion may be lost.
+// suggest schedules a look at an object after a delay, unless one is pending. The message may be
+// lost.
 func (a *Announcer) suggest(ctx context.Context, kind string, object []string, after time.Duration) {
 	if a.jobs != nil && a.recent.IsDue(kind+" "+protocol.JoinID(object, protocol.DefaultDelimiter), after) {
 		_ = a.jobs.Suggest(ctx, kind, object, after)
@@ -129,26 +131,27 @@ func (a *Announcer) suggest(ctx context.Context, kind string, object []string, a
 
 // A History reads the versions of tables and of their branches. A nil branch is the table itself.
 type History interface {
-	// Commits calls f with the event data of each version after one, in order, until f returns false. It does nothing for a
-	// table without versions. After an error, such as [ErrNoBranch], the caller must discard the data that f received.
+	// Commits calls f with the event data of each version later than after, in order, until f returns false. It does nothing
+	// for a table without versions. After an error, such as [ErrNoBranch], the caller must discard the data that f received.
 	Commits(ctx context.Context, t *catalog.Table, b *Branch, after uint64, f func(at time.Time, data eventapi.Data) bool) error
-	// VersionAt returns the version that a table had at a time, 0 for none.
+	// VersionAt returns the version that a table had at a time, or 0 if it had none.
 	VersionAt(ctx context.Context, t *catalog.Table, b *Branch, at time.Time) (uint64, error)
-	// Branches returns the branches of a table by name, or only the one of the given name, if there is one.
+	// Branches returns all branches of a table, or only the one with the given name. A missing branch
+	// is no error.
 	Branches(ctx context.Context, t *catalog.Table, name string) ([]Branch, error)
 }
 
-// announceAfter is the delay of such a look. One look announces all commits of a burst.
+// announceAfter is the delay of a look after a change. One look announces all commits of a burst.
 const announceAfter = time.Second
 
-// These are the folders of records; see package event.
+// The folders of records; see package outbox.
 const (
 	marksFolder   = "event-mark"
 	leavingFolder = "event-leaving"
 	jobsFolder    = "event-job"
 )
 
-// A mark is how far the changes of a table or a namespace are announced.
+// A mark is the announced state of a table or a namespace.
 type mark struct {
 	Kind    keys.Kind `json:"kind"`
 	ID      []string  `json:"id"`
@@ -159,16 +162,17 @@ type mark struct {
 	Branches map[string]branchMark `json:"branches,omitempty"` // of a table, by [Branch.key]
 }
 
+// markKey returns the key of an object's mark.
 func markKey(lineage string) string { return marksFolder + "/" + lineage }
 
-// forgetMark is how long the mark of a dropped object is kept. The object may be restored until
-// then.
+// forgetMark is how long the mark of a dropped object is kept. Until then the object may be
+// restored.
 const forgetMark = 400 * 24 * time.Hour
 
-// maxBatchBytes bounds the events that are announced together, which have to fit into a record.
+// maxBatchBytes bounds the events of one batch, which must fit into a record.
 const maxBatchBytes = 128 << 10
 
-// A draft collects the events of an object.
+// A draft collects the events of an object and its next mark.
 type draft struct {
 	mark  mark
 	uid   string
@@ -176,7 +180,7 @@ type draft struct {
 	bytes int
 }
 
-// add adds an event and reports whether there is room for another one. The id must depend on the change alone, so that a
+// add adds an event and reports whether there is room for another one. id must depend on the change alone, so that a
 // repeated look gives the event the same id.
 func (d *draft) add(kind eventapi.Type, id string, at time.Time, data eventapi.Data) bool {
 	data.UID = d.uid
@@ -185,18 +189,18 @@ func (d *draft) add(kind eventapi.Type, id string, at time.Time, data eventapi.D
 	}
 	subject := protocol.JoinID(data.ID, protocol.DefaultDelimiter)
 	const rest = 1024
-	d.bytes += rest + 4*len(subject) // the id is there twice, and longer with escapes
+	d.bytes += rest + 4*len(subject) // the event has the id twice, and escapes make it longer
 	d.news = append(d.news, eventapi.Event{ID: d.uid + "/" + id, Type: kind, Subject: subject, Time: at, Data: data})
 	return len(d.news) < outbox.MaxBatch && d.bytes < maxBatchBytes
 }
 
-// turn adds an event that may happen more than once.
+// turn adds an event of a kind that may repeat. A counter makes its id unique.
 func (d *draft) turn(kind eventapi.Type, name string, at time.Time, data eventapi.Data) {
 	d.mark.Turn++
 	d.add(kind, fmt.Sprintf("%s/%d", name, d.mark.Turn), at, data)
 }
 
-// result returns the news that lead from a mark to the one of the draft.
+// result returns the news of the draft; they are empty if nothing has changed since the mark was.
 func (d *draft) result(was *mark, now time.Time) outbox.News {
 	if was != nil && len(d.news) == 0 && d.mark.Version == was.Version && maps.Equal(d.mark.Branches, was.Branches) {
 		return outbox.News{}
@@ -208,7 +212,7 @@ func (d *draft) result(was *mark, now time.Time) outbox.News {
 	return news
 }
 
-// draftOf begins the events of an object.
+// draftOf returns an empty draft for an object, and its decoded mark, which is nil if text is nil.
 func draftOf(text json.RawMessage, kind keys.Kind, lineage string, id []string) (d *draft, was *mark, err error) {
 	d = &draft{uid: lineage, mark: mark{Kind: kind, ID: id}}
 	if text == nil {
@@ -227,11 +231,11 @@ func parseMark(lineage string, text json.RawMessage) (*mark, error) {
 	return m, format.Decode("mark of events of "+lineage, text, m)
 }
 
-// lines selects the sequences of versions whose commits a look announces.
+// lines selects the main line and branches whose commits a look announces.
 type lines struct {
-	main     bool   // the table itself
+	main     bool   // the main line
 	branches bool   // all branches
-	branch   string // this branch; "": none
+	branch   string // only this branch; "" for none
 }
 
 // Table announces the changes of a table, except those of its branches.
@@ -249,15 +253,16 @@ func (a *Announcer) Family(ctx context.Context, id []string) error {
 	return a.announceTable(ctx, id, lines{main: true, branches: true})
 }
 
-// isGone reports whether an error means that there is no such table or namespace.
+// isGone reports whether an error means that the table or namespace does not exist.
 func isGone(err error) bool {
 	return protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound) || views.Plain(err) != nil
 }
 
-// announceTable announces the changes of a table and the commits of the selected lines. If a branch cannot be read, it
-// announces the rest.
+// announceTable announces the changes of a table and the commits of the selected lines. It continues after unreadable
+// branches and returns their errors at the end.
 func (a *Announcer) announceTable(ctx context.Context, id []string, of lines) error {
 	ctx = auth.Unlimited(ctx)
+	// Each round announces one batch, because a record has room for no more.
 	for {
 		found, err := a.Names.Table(ctx, id)
 		if isGone(err) {
@@ -276,8 +281,8 @@ func (a *Announcer) announceTable(ctx context.Context, id []string, of lines) er
 	}
 }
 
-// announceBatch announces as much about a table as fits into one batch, and reports whether there may be more. unread
-// is why branches could not be read.
+// announceBatch announces one batch of a table's changes, and reports whether there may be more. unread joins the errors
+// of unreadable branches.
 func (a *Announcer) announceBatch(ctx context.Context, found *catalog.Table, of lines) (more bool, unread, err error) {
 	since, err := a.Outbox.Log.Since(ctx)
 	if err != nil {
@@ -290,7 +295,7 @@ func (a *Announcer) announceBatch(ctx context.Context, found *catalog.Table, of 
 			return outbox.News{}, err
 		}
 		if was != nil && (was.Dropped || !slices.Equal(was.ID, found.ID)) {
-			// The name may be one of before a rename or a drop that another look has announced meanwhile.
+			// The name may be outdated: another look may have announced a rename or a drop meanwhile.
 			if stands, err := a.stands(ctx, keys.Tables, found.Lineage, found.ID); !stands || err != nil {
 				return outbox.News{}, err
 			}
@@ -322,7 +327,7 @@ func (a *Announcer) announceBatch(ctx context.Context, found *catalog.Table, of 
 	return more, unread, err
 }
 
-// addCommits adds the commits that are not announced, and reports whether some did not fit.
+// addCommits adds the unannounced commits of the main line, and reports whether some did not fit.
 func (a *Announcer) addCommits(ctx context.Context, found *catalog.Table, d *draft) (more bool, err error) {
 	err = a.history.Commits(ctx, found, nil, d.mark.Version, func(at time.Time, data eventapi.Data) bool {
 		if more {
@@ -338,7 +343,7 @@ func (a *Announcer) addCommits(ctx context.Context, found *catalog.Table, d *dra
 // Namespace announces the changes of a namespace.
 func (a *Announcer) Namespace(ctx context.Context, id []string) error {
 	found, err := a.Names.Namespaces.Get(auth.Unlimited(ctx), id)
-	if isGone(err) || err == nil && found.UID == "" { // the root has none
+	if isGone(err) || err == nil && found.UID == "" { // the root has no record
 		return nil
 	}
 	if err != nil {
@@ -347,6 +352,7 @@ func (a *Announcer) Namespace(ctx context.Context, id []string) error {
 	return a.announceNamespace(ctx, found)
 }
 
+// announceNamespace announces the changes of a namespace.
 func (a *Announcer) announceNamespace(ctx context.Context, found *namespaces.Namespace) error {
 	since, err := a.Outbox.Log.Since(ctx)
 	if err != nil {
@@ -363,10 +369,13 @@ func (a *Announcer) announceNamespace(ctx context.Context, found *namespaces.Nam
 			}
 		}
 		switch {
+		// The namespace is new.
 		case was == nil && !found.Created.Before(since):
 			d.add(eventapi.NamespaceCreated, "created", found.Created, eventapi.Data{})
+		// It is older than the log, or nothing has changed.
 		case was == nil || !was.Dropped && slices.Equal(was.ID, found.ID):
 		default:
+			// A namespace cannot be renamed. So it was dropped and restored under another id.
 			if !was.Dropped {
 				d.turn(eventapi.NamespaceDropped, "dropped", time.Time{}, eventapi.Data{})
 			}

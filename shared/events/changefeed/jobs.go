@@ -30,14 +30,14 @@ var states = map[transactionapi.Status]jobapi.State{
 // isOfObject reports whether a job works on a table, a namespace or a function. Scheduled jobs have no object.
 func isOfObject(t *transaction.Transaction) bool { return len(t.Object) > 0 }
 
-// ended suggests a look at a job.
+// ended schedules a look at a job.
 func (a *Announcer) ended(ctx context.Context, t *transaction.Transaction) {
 	if isOfObject(t) {
 		a.suggest(ctx, JobKind, []string{t.ID}, announceAfter)
 	}
 }
 
-// Job announces that a job has ended, if it has.
+// Job announces the end of a job, if it has ended.
 func (a *Announcer) Job(ctx context.Context, id string) error {
 	t, err := a.jobs.Transactions.Job(ctx, transaction.Unit{Job: id})
 	if err != nil {
@@ -54,6 +54,7 @@ func (a *Announcer) Job(ctx context.Context, id string) error {
 	_, err = a.Outbox.Announce(ctx, jobsFolder+"/"+id, func(text json.RawMessage) (outbox.News, error) {
 		var was jobMark
 		if text != nil {
+			// This end was announced before.
 			if err := format.Decode("mark of events of job "+id, text, &was); err != nil || !end.At.After(was.Ended) {
 				return outbox.News{}, err
 			}
@@ -68,13 +69,13 @@ func (a *Announcer) Job(ctx context.Context, id string) error {
 	return err
 }
 
-// EndedJobs pages through the jobs that ended within the retention of events, whose end may have to be announced.
+// EndedJobs pages through the jobs that ended within the retention of events. Their ends may not be announced yet.
 func (a *Announcer) EndedJobs(ctx context.Context, after string) (ids []string, next string, err error) {
 	if a.jobs == nil {
 		return nil, "", nil
 	}
 	jobs, next, err := a.jobs.Transactions.Jobs(ctx, after, listSize)
-	if err != nil && !format.Newer(err) { // a job of a newer release is announced by that one
+	if err != nil && !format.Newer(err) { // workers of a newer release announce its jobs
 		return nil, "", err
 	}
 	from := a.Outbox.Now().Add(-a.Keep)

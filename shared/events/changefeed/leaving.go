@@ -24,15 +24,14 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// After a drop, no trace in the catalog shows that a table existed. So before an object loses its name, a record is
-// written:
+// After a drop, nothing in the catalog shows that a table existed. So a record is written before an object loses its name:
 //
-// 	event-leaving/<lineage>-<hash>    {"kind": …, "lineage": …, "id": …, "to": …, "at": …}
+//	event-leaving/<lineage>-<hash>    {"kind": …, "lineage": …, "id": …, "to": …, "at": …}
 //
 // A look at a lineage reads its records, and looks for the object under each id in them and in the mark. The object was
 // dropped if it has none of these names and no further record appeared in the meantime, because it could not have got
-// another name without one. A rename that is under way may give it a name that was checked before, so a look waits until
-// every recorded rename must have ended.
+// another name without one. A running rename may still give the object a name that was checked before, so a look waits
+// until every recorded rename must have ended.
 
 // A leaving is the value of such a record.
 type leaving struct {
@@ -41,7 +40,8 @@ type leaving struct {
 }
 
 const (
-	// leavingAge is how long the record stays if its object keeps its name. No request takes that long.
+	// leavingAge is the age from which the record of an object that kept its name is deleted. No
+	// request takes that long.
 	leavingAge = time.Hour
 	// renameTime bounds the duration of a rename.
 	renameTime = naming.RenameLease + time.Minute
@@ -49,12 +49,11 @@ const (
 	maxLeaving = 100
 )
 
-// watch implements the watch of the catalog: it records drops before they happen, and schedules
-// looks.
+// watch is notified by the catalog: it records drops before they happen, and schedules looks.
 type watch struct{ *Announcer }
 
-// Leaves announces the changes of an object up to now, and records that it is about to lose its
-// name.
+// Leaves announces the changes of an object up to now, and records that the object is about to lose
+// its name.
 func (w watch) Leaves(ctx context.Context, l naming.Leaving) error {
 	ctx = auth.Unlimited(ctx)
 	if err := w.announceBefore(ctx, l); err != nil {
@@ -72,7 +71,7 @@ func (w watch) Leaves(ctx context.Context, l naming.Leaving) error {
 		}
 		there, err := w.Outbox.Records.Get(ctx, r.Key)
 		if err == nil {
-			err = there.Decode(new(leaving)) // a record of a newer release stays
+			err = there.Decode(new(leaving)) // fails for a record of a newer release, which must stay
 		}
 		if err != nil && !errors.Is(err, record.ErrNotExist) {
 			return err
@@ -82,8 +81,8 @@ func (w watch) Leaves(ctx context.Context, l naming.Leaving) error {
 	return err
 }
 
-// announceBefore announces the changes of an object that is about to lose its name, if that is a
-// name which requests can use.
+// announceBefore announces the changes of an object that is about to lose its name. The name of a
+// dropped object is not visible to requests; for it, announceBefore announces the drop.
 func (a *Announcer) announceBefore(ctx context.Context, l naming.Leaving) error {
 	if !keys.IsDropped(l.ID) {
 		return a.announceLast(ctx, l.Kind, l.ID)
@@ -95,8 +94,8 @@ func (a *Announcer) announceBefore(ctx context.Context, l naming.Leaving) error 
 	return a.announceDrop(ctx, l.Kind, l.Lineage, left)
 }
 
-// announceLast announces all changes of an object that may be dropped next. It leaves out commits that cannot be read,
-// because a damaged table must still be droppable.
+// announceLast announces all changes of an object that may be dropped next. It skips unreadable commits, because it must
+// be possible to drop a damaged table.
 func (a *Announcer) announceLast(ctx context.Context, kind keys.Kind, id []string) error {
 	if kind == keys.Namespaces {
 		return a.Namespace(ctx, id)
@@ -116,12 +115,12 @@ func (a *Announcer) announceObject(ctx context.Context, kind keys.Kind, id []str
 	return a.Table(ctx, id)
 }
 
-// Left suggests a look at a lineage. Like every suggestion, it may be lost.
+// Left schedules a look at a lineage. The message may be lost.
 func (w watch) Left(ctx context.Context, l naming.Leaving) {
 	w.suggest(ctx, LeftKind, []string{l.Lineage}, announceAfter)
 }
 
-// Changed suggests a look at a table or a namespace.
+// Changed schedules a look at a table or a namespace.
 func (w watch) Changed(ctx context.Context, kind keys.Kind, id []string) {
 	switch {
 	case keys.IsDropped(id):
@@ -132,14 +131,14 @@ func (w watch) Changed(ctx context.Context, kind keys.Kind, id []string) {
 	}
 }
 
-// Committed suggests a look at a branch of a table.
+// Committed schedules a look at a branch of a table.
 func (w watch) Committed(ctx context.Context, id []string, branch string) {
 	if !keys.IsDropped(id) {
 		w.suggest(ctx, BranchKind, append(slices.Clip(id), branch), announceAfter)
 	}
 }
 
-// Left announces the drop of an object, or, if it still exists, its changes.
+// Left announces the drop of an object or, if the object still exists, its changes.
 func (a *Announcer) Left(ctx context.Context, lineage string) error {
 	ctx = auth.Unlimited(ctx)
 	before, err := a.leavings(ctx, lineage)
@@ -162,6 +161,8 @@ func (a *Announcer) Left(ctx context.Context, lineage string) error {
 			return err
 		}
 	}
+	// The object has none of its known names. Check that it did not get another one meanwhile, and that no
+	// running rename may give it one.
 	after, err := a.leavings(ctx, lineage)
 	if err != nil {
 		return err
@@ -172,6 +173,7 @@ func (a *Announcer) Left(ctx context.Context, lineage string) error {
 			same = false
 		}
 	}
+	// Look again when the rename must have ended.
 	if !same {
 		a.suggest(ctx, LeftKind, []string{lineage}, renameTime)
 		return nil
@@ -182,7 +184,7 @@ func (a *Announcer) Left(ctx context.Context, lineage string) error {
 	return a.forgetLeavings(ctx, after, a.Outbox.Now())
 }
 
-// A leavingRecord is a record of an object that was about to lose its name.
+// A leavingRecord is a decoded record of package naming's Leaving.
 type leavingRecord struct {
 	leaving
 	record.Record
@@ -196,6 +198,7 @@ func (a *Announcer) leavings(ctx context.Context, lineage string) (map[string]le
 	}
 	found := map[string]leavingRecord{}
 	for _, r := range page.Records {
+		// The list begins with the lineage's records, and others follow.
 		if !strings.HasPrefix(r.Key, leavingFolder+"/"+lineage+"-") {
 			break
 		}
@@ -208,8 +211,7 @@ func (a *Announcer) leavings(ctx context.Context, lineage string) (map[string]le
 	return found, nil
 }
 
-// namesOf returns the ids that the object of a lineage may have. The id in the mark is the last
-// one.
+// namesOf returns the ids that the object of a lineage may have, the id in the mark last.
 func (a *Announcer) namesOf(ctx context.Context, lineage string, left map[string]leavingRecord) (kind keys.Kind, ids [][]string, err error) {
 	add := func(k keys.Kind, id []string) {
 		kind = k
@@ -217,6 +219,7 @@ func (a *Announcer) namesOf(ctx context.Context, lineage string, left map[string
 			ids = append(ids, id)
 		}
 	}
+	// Old and new names of each leaving, in a stable order.
 	for _, key := range slices.Sorted(maps.Keys(left)) {
 		add(left[key].Kind, left[key].ID)
 		add(left[key].Kind, left[key].To)
@@ -233,7 +236,7 @@ func (a *Announcer) namesOf(ctx context.Context, lineage string, left map[string
 	return kind, ids, nil
 }
 
-// stands reports whether the object of a lineage has an id now.
+// stands reports whether an id refers to the object of a lineage.
 func (a *Announcer) stands(ctx context.Context, kind keys.Kind, lineage string, id []string) (bool, error) {
 	if kind == keys.Namespaces {
 		found, err := a.Names.Namespaces.Get(ctx, id)
@@ -258,6 +261,7 @@ var eventsOf = map[keys.Kind]struct{ created, dropped eventapi.Type }{
 // announceDrop announces that an object was dropped.
 func (a *Announcer) announceDrop(ctx context.Context, kind keys.Kind, lineage string, left map[string]leavingRecord) error {
 	var last leaving
+	// Use the latest record, except records about the hidden names of dropped objects.
 	for _, r := range left {
 		if r.At.After(last.At) && !keys.IsDropped(r.ID) {
 			last = r.leaving
@@ -272,6 +276,7 @@ func (a *Announcer) announceDrop(ctx context.Context, kind keys.Kind, lineage st
 		if err != nil || was != nil && was.Dropped || was == nil && last.ID == nil {
 			return outbox.News{}, err
 		}
+		// The object was created and dropped between two looks, so announce both.
 		if was == nil && !last.Created.Before(since) {
 			d.add(eventsOf[kind].created, "created", last.Created, eventapi.Data{})
 		}
@@ -282,7 +287,7 @@ func (a *Announcer) announceDrop(ctx context.Context, kind keys.Kind, lineage st
 	return err
 }
 
-// forgetLeavings deletes records that are not younger than a time.
+// forgetLeavings deletes the records that are not later than before.
 func (a *Announcer) forgetLeavings(ctx context.Context, left map[string]leavingRecord, before time.Time) error {
 	for key, r := range left {
 		if r.At.After(before) {
@@ -295,11 +300,11 @@ func (a *Announcer) forgetLeavings(ctx context.Context, left map[string]leavingR
 	return nil
 }
 
-// listSize is the number of records on a page.
+// listSize is the number of records per page.
 const listSize = 100
 
-// Leaving returns a page of the lineages that were about to lose a name. It begins after the given place, "" for
-// the first; next is "" at the end.
+// Leaving pages through the lineages of objects that were about to lose a name. after is the end of the previous page, ""
+// for the first; next is "" at the end.
 func (a *Announcer) Leaving(ctx context.Context, after string) (lineages []string, next string, err error) {
 	page, err := a.Outbox.Records.List(ctx, leavingFolder, after, listSize)
 	if err != nil {
@@ -315,7 +320,7 @@ func (a *Announcer) Leaving(ctx context.Context, after string) (lineages []strin
 	return lineages, page.Next, nil
 }
 
-// Vanished pages through the lineages of objects that were not announced as dropped and no longer have their announced id.
+// Vanished pages through the lineages of objects that no longer have their announced id, although no drop was announced.
 // It continues after an object that cannot be read.
 func (a *Announcer) Vanished(ctx context.Context, after string) (lineages []string, next string, err error) {
 	ctx = auth.Unlimited(ctx)
@@ -346,6 +351,8 @@ func (a *Announcer) Vanished(ctx context.Context, after string) (lineages []stri
 	return lineages, next, group.Wait()
 }
 
+// hasVanished reports whether an object no longer has its announced id, although no drop was
+// announced.
 func (a *Announcer) hasVanished(ctx context.Context, lineage string, of outbox.Mark) (bool, error) {
 	if of.Err != nil {
 		return false, of.Err

@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/protocol/eventapi"
 )
 
-// A Cursor is a position between two events. Its text is the position of the last entry before it. If some events of the
-// next entry are before it as well, a point and their number follow: "12" or "12.3".
+// A Cursor is a position between two events. Its text is the position of the last entry before it, such as "12". If it
+// lies inside the next entry, a point and the number of that entry's events before it follow, such as "12.3".
 type Cursor struct {
 	Position uint64
 	Skip     int
@@ -35,6 +35,7 @@ func ParseCursor(text string) (Cursor, error) {
 		n, err = strconv.ParseUint(skip, 10, 31)
 		c.Skip = int(n)
 	}
+	// Accept only the canonical text, so that equal cursors have equal texts.
 	if err != nil || c.String() != text {
 		return Cursor{}, protocol.Errorf(protocol.InvalidInput,
 			"cursor %.80q is not from this list; send back the cursor of an answer, \"\" for the oldest event, or %q for what comes after the newest", text, eventapi.Latest)
@@ -42,12 +43,12 @@ func ParseCursor(text string) (Cursor, error) {
 	return c, nil
 }
 
-// An ExpiredError means that events after a cursor are deleted.
+// An ExpiredError means that events after a cursor were deleted.
 type ExpiredError struct {
-	Oldest Cursor // of the oldest event that is kept
+	Oldest Cursor // cursor before the oldest remaining event
 }
 
-// Error names the cursor to go on from.
+// Error names the cursor from which to continue.
 func (e *ExpiredError) Error() string {
 	return "events after the cursor are deleted; the oldest event that is kept is after the cursor " + e.Oldest.String()
 }

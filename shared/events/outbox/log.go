@@ -28,15 +28,15 @@ const (
 	startKey  = Folder + "start"
 )
 
-// MinRetention is the shortest time for which a log keeps events.
+// MinRetention is the shortest retention of events.
 const MinRetention = eventapi.MinRetention
 
-// A Log is the sequence of events in an object store. It is safe for concurrent use.
+// A Log is a sequence of events in an object store. It is safe for concurrent use.
 type Log struct {
 	objects objectstore.Store
 	now     func() time.Time
-	last    atomic.Uint64         // a position that is known to be taken
-	since   atomic.Pointer[start] // as last read
+	last    atomic.Uint64         // the last position known to be taken
+	since   atomic.Pointer[start] // the start, as last read
 }
 
 // OpenLog returns the log in an object store. It sends no request.
@@ -46,14 +46,14 @@ func OpenLog(objects objectstore.Store, now func() time.Time) *Log {
 
 // An entry is the content of an object of the log.
 type entry struct {
-	Batch  string           `json:"batch"` // is unique
-	Key    string           `json:"key"`   // of the record that the batch came from
+	Batch  string           `json:"batch"` // unique id
+	Key    string           `json:"key"`   // key of the object's record
 	Events []eventapi.Event `json:"events"`
 }
 
-// A start is where the log begins.
+// A start describes the begin of the log.
 type start struct {
-	Since   time.Time `json:"since"`   // when the log was begun
+	Since   time.Time `json:"since"`   // when the log was created
 	Expired uint64    `json:"expired"` // the last position that may be deleted
 }
 
@@ -69,13 +69,14 @@ func positionOf(key string) (uint64, error) {
 	return math.MaxUint64 - left, nil
 }
 
-// get returns the entry at a position, nil if there is none.
+// get returns the entry at a position, or nil if there is none.
 func (l *Log) get(ctx context.Context, position uint64) (*entry, error) {
 	e, _, err := l.read(ctx, position)
 	return e, err
 }
 
-// read is get that also returns when the entry was written.
+// read returns the entry at a position and the time at which it was written, or nil if there is
+// none.
 func (l *Log) read(ctx context.Context, position uint64) (e *entry, made time.Time, err error) {
 	data, info, err := l.objects.Get(ctx, keyAt(position))
 	if errors.Is(err, objectstore.ErrNotExist) {
@@ -91,7 +92,7 @@ func (l *Log) read(ctx context.Context, position uint64) (e *entry, made time.Ti
 	return e, info.Modified, nil
 }
 
-// parseEntry reads the content of an object of the log.
+// parseEntry decodes and checks an entry.
 func parseEntry(key string, data []byte) (*entry, error) {
 	e := new(entry)
 	if err := format.Decode(key, data, e); err != nil {
@@ -103,8 +104,8 @@ func parseEntry(key string, data []byte) (*entry, error) {
 	return e, nil
 }
 
-// put puts the entry at a position unless there is one. The error is objectstore.ErrPrecondition when there
-// is, and objectstore.ErrUnknownOutcome when the answer was lost.
+// put puts the entry at a position. The error is objectstore.ErrPrecondition if there is one
+// already, and objectstore.ErrUnknownOutcome if the answer was lost.
 func (l *Log) put(ctx context.Context, position uint64, e entry) error {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -120,7 +121,7 @@ func (l *Log) put(ctx context.Context, position uint64, e entry) error {
 	return nil
 }
 
-// taken notes that a position is taken.
+// taken records that a position is taken.
 func (l *Log) taken(position uint64) {
 	for {
 		last := l.last.Load()
@@ -130,7 +131,7 @@ func (l *Log) taken(position uint64) {
 	}
 }
 
-// next returns the first position after the end of the log, as last known. With fresh it lists the store first.
+// next returns the first position after the known end of the log. If fresh is true, it lists the store first.
 func (l *Log) next(ctx context.Context, fresh bool) (uint64, error) {
 	if last := l.last.Load(); last > 0 && !fresh {
 		return last + 1, nil
@@ -139,12 +140,13 @@ func (l *Log) next(ctx context.Context, fresh bool) (uint64, error) {
 	return end + 1, err
 }
 
-// end returns the last position that is taken, 0 if there is none.
+// end returns the last taken position, or 0 if there is none.
 func (l *Log) end(ctx context.Context) (uint64, error) {
 	page, err := l.objects.List(ctx, objectstore.ListOptions{Prefix: logFolder, Limit: 1, KeysOnly: true})
 	if err != nil {
 		return 0, fmt.Errorf("find the end of the log of events: %w", err)
 	}
+	// The keys sort the newest entry first.
 	if len(page.Objects) > 0 {
 		last, err := positionOf(page.Objects[0].Key)
 		if err != nil {
@@ -153,6 +155,7 @@ func (l *Log) end(ctx context.Context) (uint64, error) {
 		l.taken(last)
 		return last, nil
 	}
+	// No entry is left, so the log ends with its last expired position.
 	at, _, err := l.start(ctx)
 	if err != nil {
 		return 0, err
@@ -160,20 +163,21 @@ func (l *Log) end(ctx context.Context) (uint64, error) {
 	return at.Expired, nil
 }
 
-// lacks reports whether the entry at a position was deleted, that is, whether later entries exist.
+// lacks reports whether the entry at a position was deleted: it is missing, although later entries
+// exist.
 func (l *Log) lacks(ctx context.Context, position uint64) (bool, error) {
 	end, err := l.end(ctx)
 	if err != nil || end <= position {
 		return false, err
 	}
-	e, err := l.get(ctx, position) // it may have been written meanwhile, and others behind it
+	e, err := l.get(ctx, position) // it may have been written between the two requests, with others after it
 	return e == nil, err
 }
 
-// Lost returns the first position whose entry was deleted early, or 0 if there is none. Readers stop there: see
+// Lost returns the first position whose entry was deleted too early, or 0 if there is none. Readers stop there: see
 // [Outbox.Expire].
 func (l *Log) Lost(ctx context.Context) (uint64, error) {
-	var taken []uint64 // the newest first
+	var taken []uint64 // newest first
 	for object, err := range objectstore.Objects(ctx, l.objects, objectstore.ListOptions{Prefix: logFolder, Limit: 1000, KeysOnly: true}) {
 		if err != nil {
 			return 0, fmt.Errorf("list the log of events: %w", err)
@@ -182,7 +186,7 @@ func (l *Log) Lost(ctx context.Context) (uint64, error) {
 			taken = append(taken, position)
 		}
 	}
-	at, _, err := l.start(ctx) // read afterwards, so that entries which expired meanwhile do not count as lost
+	at, _, err := l.start(ctx) // read last, so that entries that expired meanwhile do not count as lost
 	if err != nil {
 		return 0, err
 	}
@@ -196,7 +200,7 @@ func (l *Log) Lost(ctx context.Context) (uint64, error) {
 	return 0, nil
 }
 
-// start reads where the log begins. It is the zero value when there is no log yet.
+// start reads the start of the log. It returns the zero value and no ETag if there is no log yet.
 func (l *Log) start(ctx context.Context) (at start, etag string, err error) {
 	data, info, err := l.objects.Get(ctx, startKey)
 	if errors.Is(err, objectstore.ErrNotExist) {
@@ -211,7 +215,7 @@ func (l *Log) start(ctx context.Context) (at start, etag string, err error) {
 	return at, info.ETag, nil
 }
 
-// begun returns the start of the log; the first call for a deployment creates it.
+// begun returns the start of the log. The first call in a deployment creates it.
 func (l *Log) begun(ctx context.Context) (at start, etag string, err error) {
 	for range maxTries {
 		if at, etag, err = l.start(ctx); err != nil || etag != "" {
@@ -222,6 +226,7 @@ func (l *Log) begun(ctx context.Context) (at start, etag string, err error) {
 			return at, "", fmt.Errorf("encode %s: %w", startKey, err)
 		}
 		_, err = l.objects.Put(ctx, startKey, data, objectstore.Condition{IfAbsent: true})
+		// Another process may have created the start, or the answer may be lost: read it again.
 		if err != nil && !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome) {
 			return at, "", fmt.Errorf("begin the log of events: %w", err)
 		}
@@ -229,7 +234,7 @@ func (l *Log) begun(ctx context.Context) (at start, etag string, err error) {
 	return at, "", fmt.Errorf("begin the log of events: %w", objectstore.ErrUnknownOutcome)
 }
 
-// begin replaces the start of the log.
+// begin replaces the start of the log if its ETag is unchanged.
 func (l *Log) begin(ctx context.Context, at start, etag string) error {
 	data, err := json.Marshal(at)
 	if err != nil {
@@ -241,8 +246,8 @@ func (l *Log) begin(ctx context.Context, at start, etag string) error {
 	return nil
 }
 
-// delete deletes the entries up to a position, which start already names as expired. The newest one goes last: while
-// there is any, the end of the log is found by it, and nothing is announced at a position that has expired.
+// delete deletes the entries up to a position that start already declares as expired. It deletes the newest one last,
+// because the end of the log is found by its newest entry: so no process announces anything at an expired position.
 func (l *Log) delete(ctx context.Context, until uint64) (deleted int, err error) {
 	const pageSize = 1000
 	var keys []string
@@ -262,8 +267,8 @@ func (l *Log) delete(ctx context.Context, until uint64) (deleted int, err error)
 	return deleted, nil
 }
 
-// Since returns the creation time of the log; the first call creates it. Earlier changes have no events. It sends a
-// request once per process.
+// Since returns the creation time of the log; the first call creates it. Earlier changes have no events. A process sends
+// the request once.
 func (l *Log) Since(ctx context.Context) (time.Time, error) {
 	if at := l.since.Load(); at != nil {
 		return at.Since, nil
@@ -281,21 +286,21 @@ const (
 	maxEntries = 256
 )
 
-// A Page is a part of the log.
+// A Page is a page of events.
 type Page struct {
 	Events []eventapi.Event
-	Next   Cursor // where the following page begins
-	More   bool   // false: there was nothing more
+	Next   Cursor // start of the next page
+	More   bool   // there may be more events
 }
 
-// Read returns the events from a cursor on for which wanted returns true, at most limit of them. It
-// may return fewer although there are more. The error is [*ExpiredError] if events after the cursor
-// were deleted.
+// Read returns at most limit events after a cursor for which wanted returns true. It may return
+// fewer although there are more. The error is [*ExpiredError] if events after the cursor were
+// deleted.
 func (l *Log) Read(ctx context.Context, from Cursor, limit int, wanted func(*eventapi.Event) bool) (Page, error) {
 	page := Page{Next: from, More: true}
 	ahead := 1
 	for looked := 0; looked < maxEntries; looked += ahead {
-		// Most readers are near the end, where each entry that does not exist yet costs a request.
+		// Most readers are near the end, where each request for a missing entry is wasted.
 		ahead = min(2*ahead, maxAhead)
 		entries, err := l.after(ctx, page.Next.Position, ahead)
 		if err != nil {
@@ -318,9 +323,10 @@ func (l *Log) Read(ctx context.Context, from Cursor, limit int, wanted func(*eve
 	return page, nil
 }
 
-// take adds the events of an entry.
+// take adds the wanted events of an entry, and reserves memory for them.
 func (p *Page) take(ctx context.Context, e *entry, limit int, wanted func(*eventapi.Event) bool) error {
 	for i := p.Next.Skip; i < len(e.Events); i++ {
+		// The page is full within this entry.
 		if len(p.Events) == limit {
 			p.Next.Skip = i
 			return nil
@@ -340,8 +346,10 @@ func (p *Page) take(ctx context.Context, e *entry, limit int, wanted func(*event
 // eventBytes is the average memory of an event.
 const eventBytes = 2 << 10
 
-// after returns the entries after a position. The first missing one is nil and ends the result.
+// after returns the entries after a position, at most most of them. The first missing one is nil
+// and ends the result.
 func (l *Log) after(ctx context.Context, position uint64, most int) ([]*entry, error) {
+	// A single request suffices for readers at the end of the log.
 	first, err := l.get(ctx, position+1)
 	if first == nil || err != nil {
 		return []*entry{nil}, err
@@ -358,7 +366,7 @@ func (l *Log) after(ctx context.Context, position uint64, most int) ([]*entry, e
 	return found, group.Wait()
 }
 
-// Oldest returns the cursor of the oldest event that is kept.
+// Oldest returns the cursor before the oldest remaining event.
 func (l *Log) Oldest(ctx context.Context) (Cursor, error) {
 	at, _, err := l.start(ctx)
 	return Cursor{Position: at.Expired}, err

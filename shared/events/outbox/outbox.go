@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// maxTries bounds how often work starts again because another process was faster.
+// maxTries bounds the attempts of work that other processes interfere with.
 const maxTries = 40
 
 // MaxBatch bounds the events of a batch, which must fit into a record.
@@ -30,26 +30,28 @@ type Outbox struct {
 // kept is the value of the record of an object; see the package comment.
 type kept struct {
 	Mark     json.RawMessage  `json:"mark"`
-	Batch    string           `json:"batch,omitempty"` // "": there is none, or it is known to be in the log
+	Batch    string           `json:"batch,omitempty"` // "" if there is none, or the batch is known to be in the log
 	Position uint64           `json:"position,omitempty"`
 	Events   []eventapi.Event `json:"events,omitempty"`
 }
 
 // News are the unannounced changes of an object.
 type News struct {
-	Events []eventapi.Event // at most [MaxBatch]; Announce completes them
-	Mark   any              // the next one; nil keeps the last one
-	// Expires is when the mark is forgotten, because nothing more will happen to the object; zero means never.
+	Events []eventapi.Event // at most [MaxBatch]; Announce fills in common fields
+	Mark   any              // the next mark; nil keeps the last one
+	// Expires is the time at which the mark may be deleted, because the object cannot change any more;
+	// zero means never.
 	Expires time.Time
 }
 
-// Announce writes the events of an object to the log. The object is identified by the key of its record. news compares the
-// last mark, nil if there is none, with the present state; it may be called several times. Announce returns the number of
+// Announce writes the events of an object to the log. key is the key of the object's record. news compares the last mark,
+// which is nil if there is none, with the current state; it may be called several times. Announce returns the number of
 // events that it wrote.
 func (o *Outbox) Announce(ctx context.Context, key string, news func(mark json.RawMessage) (News, error)) (wrote int, err error) {
 	for range maxTries {
 		last, state, err := o.read(ctx, key)
 		if err == nil {
+			// The batch of the record must be in the log before the next one replaces it.
 			err = o.settle(ctx, &last, &state, false)
 		}
 		if err == nil {
@@ -76,6 +78,7 @@ func (o *Outbox) announce(ctx context.Context, last record.Record, state kept, f
 			return fmt.Errorf("mark of %s: %w", last.Key, err)
 		}
 		last.Expires = found.Expires
+	// Nothing is new, and no old batch remains to be removed from the record.
 	case state.Batch == "":
 		return nil
 	}
@@ -84,6 +87,7 @@ func (o *Outbox) announce(ctx context.Context, last record.Record, state kept, f
 		for i := range next.Events {
 			o.complete(&next.Events[i])
 		}
+		// The position is a guess that settle corrects if it is taken.
 		if next.Position, err = o.Log.next(ctx, false); err != nil {
 			return err
 		}
@@ -94,6 +98,7 @@ func (o *Outbox) announce(ctx context.Context, last record.Record, state kept, f
 	return o.settle(ctx, &last, &next, true)
 }
 
+// complete fills in the fields that all events have in common.
 func (o *Outbox) complete(e *eventapi.Event) {
 	e.SpecVersion, e.Source, e.DataContentType = "1.0", o.Source, "application/json"
 	if e.Time.IsZero() {
@@ -102,7 +107,7 @@ func (o *Outbox) complete(e *eventapi.Event) {
 	e.Time = e.Time.UTC().Truncate(time.Millisecond)
 }
 
-// read returns the record of an object, without a version if there is none.
+// read returns the record of an object. It has no version if it does not exist.
 func (o *Outbox) read(ctx context.Context, key string) (record.Record, kept, error) {
 	var state kept
 	last, err := o.Records.Get(ctx, key)
@@ -115,7 +120,7 @@ func (o *Outbox) read(ctx context.Context, key string) (record.Record, kept, err
 	return last, state, last.Decode(&state)
 }
 
-// replace writes a record in place of the last one, which becomes it.
+// replace writes a record in place of the last one, and updates last.
 func (o *Outbox) replace(ctx context.Context, last *record.Record, next kept) (err error) {
 	if last.Value, err = json.Marshal(next); err != nil {
 		return fmt.Errorf("encode record %s: %w", last.Key, err)
@@ -124,8 +129,8 @@ func (o *Outbox) replace(ctx context.Context, last *record.Record, next kept) (e
 	return err
 }
 
-// settle makes sure that the batch of a record is in the log. fresh means that the position of the batch was
-// free just now. The error is record.ErrConflict when another process has changed the record.
+// settle ensures that the batch of a record is in the log. fresh means that the position of the batch was free a moment
+// ago. The error is record.ErrConflict if another process has changed the record.
 func (o *Outbox) settle(ctx context.Context, last *record.Record, state *kept, fresh bool) error {
 	if state.Batch == "" {
 		return nil
@@ -143,13 +148,13 @@ func (o *Outbox) settle(ctx context.Context, last *record.Record, state *kept, f
 				if err != nil {
 					return err
 				}
-				free = state.Position > begin.Expired // else it held another batch: see Expire
+				free = state.Position > begin.Expired // an expired position had another batch: see Expire
 			}
 		}
 		if free {
 			err := o.Log.put(ctx, state.Position, mine)
 			if errors.Is(err, objectstore.ErrPrecondition) || errors.Is(err, objectstore.ErrUnknownOutcome) {
-				fresh = false // look at what is there
+				fresh = false // read the entry and decide again
 				continue
 			}
 			return err
@@ -167,14 +172,15 @@ func (o *Outbox) settle(ctx context.Context, last *record.Record, state *kept, f
 	return fmt.Errorf("write the events of %s: %w", last.Key, objectstore.ErrPrecondition)
 }
 
-// Expire deletes entries that are older than keep, at most most of them, and returns their number. keep must not be
-// shorter than [MinRetention].
+// Expire deletes entries older than keep, at most most of them, and returns their number. It raises keep to [MinRetention]
+// if it is shorter.
 func (o *Outbox) Expire(ctx context.Context, keep time.Duration, most int) (deleted int, err error) {
 	begin, etag, err := o.Log.begun(ctx)
 	if err != nil {
 		return 0, err
 	}
 	until, before := begin.Expired, o.Now().Add(-max(keep, MinRetention))
+	// Positions have no gaps, so stop at the first entry that is young enough.
 	for range most {
 		old, err := o.expire(ctx, until+1, before)
 		if err != nil {
@@ -185,6 +191,7 @@ func (o *Outbox) Expire(ctx context.Context, keep time.Duration, most int) (dele
 		}
 		until++
 	}
+	// Declare the positions expired before any entry is deleted, so that readers learn of it.
 	if until > begin.Expired {
 		begin.Expired = until
 		if err := o.Log.begin(ctx, begin, etag); err != nil {
@@ -194,8 +201,8 @@ func (o *Outbox) Expire(ctx context.Context, keep time.Duration, most int) (dele
 	return o.Log.delete(ctx, until)
 }
 
-// expire reports whether the entry at a position was written before a time, or is lost. It takes the batch of the
-// entry out of its record.
+// expire reports whether the entry at a position was written before a time, or is lost. It removes the batch of the entry
+// from its record.
 func (o *Outbox) expire(ctx context.Context, position uint64, before time.Time) (bool, error) {
 	e, made, err := o.Log.read(ctx, position)
 	switch {
@@ -209,7 +216,7 @@ func (o *Outbox) expire(ctx context.Context, position uint64, before time.Time) 
 	return true, o.forget(ctx, e, position)
 }
 
-// forget takes the batch of an entry out of its record.
+// forget removes the batch of an entry from its record.
 func (o *Outbox) forget(ctx context.Context, e *entry, position uint64) error {
 	for range maxTries {
 		last, state, err := o.read(ctx, e.Key)
@@ -224,7 +231,7 @@ func (o *Outbox) forget(ctx context.Context, e *entry, position uint64) error {
 	return fmt.Errorf("expire the events of %s: %w", e.Key, record.ErrConflict)
 }
 
-// Mark returns the mark of an object, nil if there is none.
+// Mark returns the mark of an object, or nil if there is none.
 func (o *Outbox) Mark(ctx context.Context, key string) (json.RawMessage, error) {
 	_, state, err := o.read(ctx, key)
 	return state.Mark, err
@@ -232,13 +239,13 @@ func (o *Outbox) Mark(ctx context.Context, key string) (json.RawMessage, error) 
 
 // A Mark is the announced state of an object.
 type Mark struct {
-	Key string // of the record
-	// Text is the last mark from [News]; Err is set if it cannot be read.
+	Key string // key of the record
+	// Text is the mark from [News]; Err is set if the record cannot be decoded.
 	Text json.RawMessage
 	Err  error
 }
 
-// Marks returns the marks of a folder after a name; see record.Store.
+// Marks pages through the marks of a folder; see record.Store.
 func (o *Outbox) Marks(ctx context.Context, folder, after string, limit int) (marks []Mark, next string, err error) {
 	page, err := o.Records.List(ctx, folder, after, limit)
 	if err != nil {

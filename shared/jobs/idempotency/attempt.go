@@ -8,15 +8,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// An Attempt is one request as its changes see it. A change is stored under the ID of its attempt,
-// so that a repeated request can find out whether the change was made. An Attempt is safe for
-// concurrent use.
+// An Attempt identifies the changes of one request. A change is stored under the ID of its attempt,
+// so that a repeated request can find an earlier change. An Attempt is safe for concurrent use.
 type Attempt struct {
 	recall func(context.Context) error // for an upload without a key: see Recall
 
-	// stream is the body of a request with a key, nil for other requests. Its checksum becomes a
-	// part of the change's id. The process that noted the key may have died before it had read the
-	// stream, and other rows under the same key must not be mistaken for those that it wrote.
+	// stream is the streamed body of a request with a key, else nil. Its checksum becomes a part of the
+	// change's id, because the process that noted the key may have died before it had read the stream.
+	// Other rows under the same key must then not pass for rows that were written.
 	stream *Digest
 
 	mu      sync.Mutex
@@ -26,6 +25,7 @@ type Attempt struct {
 	sign    Sign
 }
 
+// attemptKey is the context key of an *Attempt.
 type attemptKey struct{}
 
 // WithAttempt returns a context that carries the attempt to the changes of one request.
@@ -33,8 +33,8 @@ func WithAttempt(ctx context.Context, a *Attempt) context.Context {
 	return context.WithValue(ctx, attemptKey{}, a)
 }
 
-// AttemptOf returns the attempt of a context. It is nil when a repetition of the request could not
-// be recognized.
+// AttemptOf returns the attempt of a context. It is nil if the server could not recognize a
+// repetition of the request.
 func AttemptOf(ctx context.Context) *Attempt {
 	a, _ := ctx.Value(attemptKey{}).(*Attempt)
 	return a
@@ -42,14 +42,13 @@ func AttemptOf(ctx context.Context) *Attempt {
 
 func newAttempt() *Attempt { return &Attempt{id: uuid.NewString()} }
 
-// A Sign makes other requests for the same object call [Attempt.Recall] for a while.
+// A Sign makes other requests for the same object call [Attempt.Recall] during the time d.
 type Sign func(ctx context.Context, d time.Duration) error
 
-// Carry returns a function that gives the id under which the change is stored, and the time of the
-// first attempt, which is zero when this attempt is the first. A caller of Carry promises not to
-// repeat a change that an earlier attempt made. From then on the request counts as one that can be
-// attempted again, whatever became of it. sign, which may be nil, is called when such an attempt
-// has left a mark.
+// Carry returns a function that returns the id under which the change is stored and the time of the
+// first attempt, which is zero if this attempt is the first. The caller must not repeat a change
+// that an earlier attempt made. From then on the request counts as repeatable, whatever its
+// outcome. sign, which may be nil, is called when the attempt leaves a mark.
 func (a *Attempt) Carry(sign Sign) (current func() (id string, since time.Time)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,9 +56,9 @@ func (a *Attempt) Carry(sign Sign) (current func() (id string, since time.Time))
 	return a.current
 }
 
-// Recall is called when uploads to the same object may have left marks. If this request repeats one
-// of them, it takes over the mark once its body has been read. After an error the change must not
-// be begun.
+// Recall looks for a mark of an earlier upload that this request repeats. Callers use it when
+// uploads to the same object may have left marks. A mark is taken once the body has been read.
+// After an error the change must not begin.
 func (a *Attempt) Recall(ctx context.Context) error {
 	if a.recall == nil {
 		return nil // a request with a key is recognized by its key
@@ -67,18 +66,20 @@ func (a *Attempt) Recall(ctx context.Context) error {
 	return a.recall(ctx)
 }
 
+// current returns the id of the change and the time of its first attempt; see [Attempt.Carry].
 func (a *Attempt) current() (id string, since time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.stream.name(a.id), a.since
 }
 
-// again reports whether there were earlier attempts, and resumable whether later ones are possible.
+// again reports whether there were earlier attempts.
 func (a *Attempt) again() bool {
 	_, since := a.current()
 	return !since.IsZero()
 }
 
+// resumable reports whether a later attempt can find the change.
 func (a *Attempt) resumable() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Digest is the body of a request in the form of a stream. It hashes the stream while it is read;
-// the checksum is known at the end. A nil Digest stands for no stream and has all methods except
-// Read and ReadAll. A Digest is for one goroutine at a time.
+// A Digest is a streamed request body that computes its SHA-256 sum while it is read. A nil Digest
+// stands for no stream; only Read and ReadAll must not be called on it. A Digest is for one
+// goroutine at a time.
 type Digest struct {
 	body io.Reader
 	hash hash.Hash
@@ -24,8 +24,8 @@ type Digest struct {
 // NewDigest returns the digest of a body.
 func NewDigest(body io.Reader) *Digest { return &Digest{body: body, hash: sha256.New()} }
 
-// Read implements io.Reader. It returns [ErrOtherRequest] in place of io.EOF when an earlier
-// request with the same key had another body.
+// Read implements io.Reader. It returns [ErrOtherRequest] in place of io.EOF if an earlier request
+// with the same key had another body.
 func (d *Digest) Read(p []byte) (int, error) {
 	if d.end != nil {
 		return 0, d.end
@@ -48,8 +48,8 @@ func (d *Digest) ReadAll() error {
 	return err
 }
 
-// check reads the stream to its end. The error is ErrOtherRequest when the stream does not have the
-// given sum.
+// check reads the stream to its end. The error is ErrOtherRequest if its sum differs from the given
+// one.
 func (d *Digest) check(sum string) error {
 	if d == nil {
 		return nil
@@ -63,15 +63,15 @@ func (d *Digest) check(sum string) error {
 	return nil
 }
 
-// expect makes the stream end with an error when it does not have the given sum; "" expects
-// nothing.
+// expect makes the stream end with ErrOtherRequest if its sum differs from the given one; ""
+// accepts any.
 func (d *Digest) expect(sum string) {
 	if d != nil {
 		d.want = sum
 	}
 }
 
-// known returns the sum, "" while the stream has not been read to its end.
+// known returns the sum in hexadecimal, or "" before the stream has been read to its end.
 func (d *Digest) known() string {
 	if d == nil {
 		return ""
@@ -79,7 +79,8 @@ func (d *Digest) known() string {
 	return d.sum
 }
 
-// name returns an id made of another id and the sum of the stream.
+// name derives an id from another id and the sum of the stream. Without a sum it returns id
+// unchanged.
 func (d *Digest) name(id string) string {
 	base, err := uuid.Parse(id)
 	if d.known() == "" || err != nil {

@@ -76,7 +76,7 @@ import (
 var (
 	// ErrInFlight means that the same request is still being processed after the longest wait.
 	ErrInFlight = errors.New("the same request is still being processed")
-	// ErrOtherRequest means that the key was used for another request.
+	// ErrOtherRequest means that another request used the key before.
 	ErrOtherRequest = errors.New("the key was used for another request")
 )
 
@@ -89,10 +89,10 @@ type Request struct {
 	Operation string
 	Object    string // the table or namespace that it changes
 	Key       string // chosen by the sender
-	// Body is a hash of all contents of the request except the Stream.
+	// Body hashes all contents of the request except the Stream.
 	Body [sha256.Size]byte
-	// Stream is the part of the request that is not known before it has been read; nil when Body
-	// covers everything. The function that serves the request reads it from here, to its end.
+	// Stream is the streamed part of the request, or nil if Body covers everything. The request's
+	// handler reads it from here, to its end.
 	Stream *Digest
 	// Lease is the longest time that the request may take.
 	Lease time.Duration
@@ -116,8 +116,8 @@ func Open(records record.Store, now func() time.Time) *Ledger {
 	return &Ledger{records: records, now: now}
 }
 
-// entry is the value of a record. It has no answer while the request is processed, or if the
-// process died.
+// entry is the JSON value of a record. Answer is nil while the request runs, and after its process
+// died.
 type entry struct {
 	Body    string    `json:"body"`
 	Stream  string    `json:"stream,omitempty"`  // checksum of the request's stream
@@ -127,7 +127,7 @@ type entry struct {
 	Answer  *Answer   `json:"answer,omitempty"`
 }
 
-// A Note is an entry of the ledger for a request that the caller has to serve.
+// A Note is the ledger entry of a request that the caller has to process.
 type Note struct {
 	ledger  *Ledger
 	record  record.Record
@@ -136,12 +136,12 @@ type Note struct {
 	stream  *Digest // of the request; may be nil
 }
 
-// Attempt returns the attempt that the changes of the request belong to.
+// Attempt returns the attempt under which the changes of the request are stored.
 func (n *Note) Attempt() *Attempt { return n.attempt }
 
-// Begin notes a request. It returns either the answer that the same request got before, or a note,
-// which the caller ends with Finish or Failed. The error is ErrInFlight, ErrOtherRequest, or an
-// error of the storage.
+// Begin notes a request. It returns either the answer of an earlier request with the same key, or a
+// note, which the caller ends with Finish or Failed. It waits while the earlier request runs. The
+// error is ErrInFlight, ErrOtherRequest, or an error of the storage.
 func (l *Ledger) Begin(ctx context.Context, r Request) (*Answer, *Note, error) {
 	key, body := r.recordKey(), hex.EncodeToString(r.Body[:])
 	for wait := newWaiting(); ; {
@@ -179,7 +179,8 @@ func (l *Ledger) Begin(ctx context.Context, r Request) (*Answer, *Note, error) {
 	}
 }
 
-// recordKey hashes the fields that identify a request, and spreads the records over folders.
+// recordKey hashes the fields that identify a request. The first two digits of the hash form a
+// folder, which spreads the records.
 func (r Request) recordKey() string {
 	h := sha256.New()
 	for _, part := range []string{r.Principal, r.Operation, r.Object, r.Key} {
@@ -191,7 +192,8 @@ func (r Request) recordKey() string {
 
 const folders = "once/"
 
-// note writes the note of a new attempt. With an error it returns the note that it tried to write.
+// note writes the note of a new attempt. With an error it also returns the note, whose write may
+// have succeeded.
 func (l *Ledger) note(ctx context.Context, key, body string, r Request) (*Note, error) {
 	n := &Note{ledger: l, record: record.Record{Key: key}, attempt: newAttempt(), stream: r.Stream}
 	n.attempt.stream = r.Stream
@@ -203,7 +205,8 @@ func (l *Ledger) note(ctx context.Context, key, body string, r Request) (*Note, 
 	return n, nil
 }
 
-// look reads the note of a key, nil when there is none.
+// look reads the note of a key; nil means that there is none. The error is ErrOtherRequest if the
+// note has another body.
 func (l *Ledger) look(ctx context.Context, key, body string, stream *Digest) (*Note, error) {
 	r, err := l.records.Get(ctx, key)
 	if errors.Is(err, record.ErrNotExist) {
@@ -216,9 +219,11 @@ func (l *Ledger) look(ctx context.Context, key, body string, stream *Digest) (*N
 	if err := r.Decode(&n.entry); err != nil {
 		return nil, err
 	}
+	// The same key with other contents is an error of the client.
 	if n.entry.Body != body {
 		return nil, ErrOtherRequest
 	}
+	// The caller continues the earlier attempt, under its id.
 	n.attempt.resume(n.entry.Attempt, n.entry.Began)
 	return n, nil
 }
@@ -226,8 +231,8 @@ func (l *Ledger) look(ctx context.Context, key, body string, stream *Digest) (*N
 // lapsed reports whether the lease of the note has run out.
 func (n *Note) lapsed() bool { return !n.ledger.now().Before(n.entry.Until) }
 
-// takeOver makes the note the caller's. The error is record.ErrConflict when another process was
-// faster.
+// takeOver renews the lease of a lapsed note for this request. The error is record.ErrConflict if
+// another process was faster.
 func (n *Note) takeOver(ctx context.Context, lease time.Duration) error {
 	n.entry.Until = n.ledger.now().Add(lease)
 	if err := n.write(ctx); err != nil {
@@ -236,6 +241,7 @@ func (n *Note) takeOver(ctx context.Context, lease time.Duration) error {
 	return nil
 }
 
+// write stores the entry if the record is unchanged since the note was read.
 func (n *Note) write(ctx context.Context) error {
 	value, err := json.Marshal(n.entry)
 	if err != nil {
@@ -246,7 +252,7 @@ func (n *Note) write(ctx context.Context) error {
 	return err
 }
 
-// Finish adds the answer to the note. The stream of the request has been read.
+// Finish stores the answer in the note. The stream of the request must have been read to its end.
 func (n *Note) Finish(ctx context.Context, a Answer) error {
 	n.entry.Answer, n.entry.Stream = &a, n.stream.known()
 	if err := n.write(ctx); err != nil {
@@ -257,12 +263,13 @@ func (n *Note) Finish(ctx context.Context, a Answer) error {
 
 // Failed ends a request whose answer is not kept. If the request changed nothing, its note is
 // deleted. If unsettled is true, a change may have been made: the note stays, and the next request
-// with the key finds the change by its id. The result is false if the change has no id, so that no
-// later request could find it.
+// with the key searches for the change by its id. The result is false if the change has no id, so
+// that no later request could find it.
 func (n *Note) Failed(ctx context.Context, unsettled bool) (bool, error) {
 	switch {
 	case unsettled && !n.attempt.resumable():
 		return false, nil
+	// Let the next request take the note over at once.
 	case unsettled || n.attempt.again():
 		n.entry.Until = n.ledger.now()
 		if n.entry.Stream == "" {
@@ -282,12 +289,12 @@ func (n *Note) Failed(ctx context.Context, unsettled bool) (bool, error) {
 // maxWait is how long a request waits for the answer to the same request.
 const maxWait = 20 * time.Second
 
-// waiting is a wait in growing steps.
+// waiting waits in growing steps, up to a total time.
 type waiting struct{ step, left time.Duration }
 
 func newWaiting() *waiting { return &waiting{step: 50 * time.Millisecond, left: maxWait} }
 
-// next waits for one step. It returns ErrInFlight when the whole wait is over.
+// next waits for one step. It returns ErrInFlight when the total time has passed.
 func (w *waiting) next(ctx context.Context) error {
 	if w.left <= 0 {
 		return ErrInFlight

@@ -22,43 +22,45 @@ const Window = 2 * time.Minute
 const (
 	// maxMarks bounds the marks of uploads with equal contents; the oldest are dropped first.
 	maxMarks = 200
-	// maxMarkTries bounds the tries to write a record of marks that other processes write as well.
+	// maxMarkTries bounds the attempts to write a record that other processes write as well.
 	maxMarkTries = 30
 	// markPause bounds the wait between two tries.
 	markPause = 100 * time.Millisecond
 )
 
-// content identifies uploads with equal parameters and bodies; of the body it holds length and
-// checksum.
+// content identifies uploads with equal parameters and bodies. It represents the body by its length
+// and checksum.
 type content struct {
 	principal, operation, target string
 	size                         int64
 	sum                          checksum
 }
 
-// A checksum consists of two 32-bit checksums that processors compute quickly, because every upload
-// is summed and few sums are ever used. A client that constructs two bodies with one checksum harms
-// only itself, because marks are separate for each principal.
+// A checksum combines two 32-bit checksums, CRC-32C and CRC-32, that processors compute quickly,
+// because every upload is summed and few sums are ever used. A client that constructs two bodies
+// with one checksum harms only itself, because marks are separate for each principal.
 type checksum [2]uint32
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// add includes the bytes of p.
 func (c *checksum) add(p []byte) {
 	c[0] = crc32.Update(c[0], castagnoli, p)
 	c[1] = crc32.Update(c[1], crc32.IEEETable, p)
 }
 
-// marks holds, for all processes, the uploads whose clients have no answer: one record per content.
+// marks stores the uploads whose clients have no answer, for all processes: one record per content.
 type marks struct {
 	records record.Store
 	now     func() time.Time
-	// turns let the uploads of this process that share a content change its record one after the
-	// other, because each conflict costs a pause. Several contents may share a
-	// turn.
+	// turns serialize the uploads of this process that change the record of one content, because each
+	// conflict costs a pause. A content has the turn of its hash, so several contents may use the same
+	// one.
 	turns *[256]turn
 }
 
-// A turn is held by one upload at a time.
+// A turn is a lock that one upload holds at a time. It is a channel, so that waiting ends with the
+// context.
 type turn chan struct{}
 
 func newTurns() *[256]turn {
@@ -88,7 +90,7 @@ func (c content) key() string {
 	return "upload/" + sum[:2] + "/" + sum[2:]
 }
 
-// leave adds a mark.
+// leave adds a mark to the record of a content.
 func (m marks) leave(ctx context.Context, c content, left mark) error {
 	return m.change(ctx, c, func(all []mark) []mark {
 		all = append(all, left)
@@ -96,7 +98,7 @@ func (m marks) leave(ctx context.Context, c content, left mark) error {
 	})
 }
 
-// take removes the oldest mark and returns it, nil when there is none.
+// take removes and returns the oldest mark, or nil if there is none.
 func (m marks) take(ctx context.Context, c content) (*mark, error) {
 	var taken *mark
 	err := m.change(ctx, c, func(all []mark) []mark {
@@ -110,7 +112,7 @@ func (m marks) take(ctx context.Context, c content) (*mark, error) {
 	return taken, err
 }
 
-// withdraw removes the mark of an attempt, and reports whether it was still there.
+// withdraw removes the mark of an attempt and reports whether it was still there.
 func (m marks) withdraw(ctx context.Context, c content, attempt string) (bool, error) {
 	there := false
 	err := m.change(ctx, c, func(all []mark) []mark {
@@ -121,10 +123,10 @@ func (m marks) withdraw(ctx context.Context, c content, attempt string) (bool, e
 	return there, err
 }
 
-// change applies a change to the marks of a content. Other processes may change them at the same
-// time.
+// change applies change to the marks of a content and retries on conflicts with other processes.
 func (m marks) change(ctx context.Context, c content, change func([]mark) []mark) error {
 	key := c.key()
+	// Contents with equal hashes wait for each other, which costs little.
 	mine := m.turns[crc32.Checksum([]byte(key), castagnoli)%uint32(len(m.turns))]
 	select {
 	case mine <- struct{}{}:
@@ -143,6 +145,7 @@ func (m marks) change(ctx context.Context, c content, change func([]mark) []mark
 	}
 }
 
+// tryChange makes one attempt. It drops expired marks, and deletes a record without marks.
 func (m marks) tryChange(ctx context.Context, key string, change func([]mark) []mark) error {
 	r, err := m.records.Get(ctx, key)
 	if errors.Is(err, record.ErrNotExist) {
@@ -157,6 +160,7 @@ func (m marks) tryChange(ctx context.Context, key string, change func([]mark) []
 			return err
 		}
 	}
+	// Expired marks count as absent, so that they vanish with the next change.
 	before = slices.DeleteFunc(before, func(one mark) bool { return m.now().Sub(one.Left) > Window })
 	after := change(slices.Clone(before))
 	switch {

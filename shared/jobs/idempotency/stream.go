@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A Stream is the body of an upload. At its end it finds out whether the upload was made before. In
-// that case it ends with a [*Repeated] instead of io.EOF, or its [Attempt] becomes an earlier one.
-// If the stream ended otherwise, the caller must report the outcome: Settle before the answer, and
+// A Stream is the body of an upload. At its end it checks whether the upload was made before. If
+// so, it ends with a [*Repeated] instead of io.EOF, or its [Attempt] becomes the earlier one. If
+// the stream ended otherwise, the caller must report the outcome: Settle before the answer, and
 // then one of Answered, Lost and Failed.
 type Stream struct {
 	uploads *Uploads
@@ -26,7 +26,7 @@ type Stream struct {
 
 	mu       sync.Mutex
 	content  content // known at the end of the body
-	whole    bool    // the body has been read to its end, and the upload is to be made
+	whole    bool    // the body was read to its end, and the change may begin
 	look     bool    // other processes may have left marks
 	recalled bool    // marks have been looked for, as look requires
 
@@ -44,7 +44,7 @@ func newStream(ctx context.Context, u *Uploads, upload Upload, body io.Reader) *
 	return s
 }
 
-// Attempt returns the attempt that the upload's change belongs to.
+// Attempt returns the attempt under which the upload's change is stored.
 func (s *Stream) Attempt() *Attempt { return s.attempt }
 
 // Read implements io.Reader.
@@ -62,9 +62,11 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// recognise returns io.EOF when the upload is to be made, else the reason why not.
+// recognise returns io.EOF if the upload must be made, else a [*Repeated] or another error.
 func (s *Stream) recognise() error {
 	s.content = content{s.upload.Principal, s.upload.Operation, s.upload.Target, s.size, s.sum}
+	// Several copies of the request may wait here. If the first one fails, one of the others becomes the
+	// first.
 	for {
 		same := s.uploads.admit(s)
 		if same == nil {
@@ -80,6 +82,7 @@ func (s *Stream) recognise() error {
 	if err := s.takeMark(s.ctx); err != nil {
 		return err
 	}
+	// From now on the end of the request leaves a mark, even if the caller never gets to report.
 	s.unwatch = context.AfterFunc(s.ctx, func() {
 		defer close(s.marked)
 		s.failure = s.leave()
@@ -87,8 +90,8 @@ func (s *Stream) recognise() error {
 	return io.EOF
 }
 
-// await waits for the answer to the same request and returns it as a *Repeated. It returns nil when
-// that request was given up.
+// await waits for the answer to the same request and returns it as a *Repeated. It returns nil if
+// that request ended without an answer.
 func (s *Stream) await(same *uploaded) error {
 	timer := time.NewTimer(maxWait)
 	defer timer.Stop()
@@ -105,7 +108,8 @@ func (s *Stream) await(same *uploaded) error {
 	}
 }
 
-// recall implements Recall for the stream's attempt.
+// recall implements [Attempt.Recall]. Before the end of the body it only records that marks must be
+// looked for.
 func (s *Stream) recall(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +140,7 @@ func (s *Stream) takeMark(ctx context.Context) error {
 	return nil
 }
 
-// leave leaves a mark, if the upload may have been made.
+// leave leaves a mark if the change may have been made.
 func (s *Stream) leave() error {
 	if !s.whole || !s.attempt.resumable() {
 		return nil
@@ -153,8 +157,8 @@ func (s *Stream) leave() error {
 	return errors.Join(departure.err, s.attempt.leaveSign(ctx))
 }
 
-// afterwards returns the context of work on marks when the request has ended, by its client or by its
-// deadline.
+// afterwards returns a context for work on marks after the request has ended. It allows markTime,
+// and at most markGrace past the deadline of the request.
 func (s *Stream) afterwards() (context.Context, context.CancelFunc) {
 	left := markTime
 	if deadline, ok := s.ctx.Deadline(); ok {
@@ -163,7 +167,7 @@ func (s *Stream) afterwards() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(s.ctx), left)
 }
 
-// left ends the watch. It reports whether the watch has left a mark, and its error.
+// left ends the watch. It reports whether the watch has left a mark, and the watch's error.
 func (s *Stream) left() (bool, error) {
 	if s.unwatch == nil || s.unwatch() {
 		s.unwatch = nil
@@ -173,10 +177,9 @@ func (s *Stream) left() (bool, error) {
 	return true, s.failure
 }
 
-// Settle reports whether the caller may answer the upload. If the deadline passed, or the client
-// seemed to disconnect, while the upload was running, a mark was left and another upload may have
-// taken over the change since. there means that the client is still connected, which only the
-// caller knows.
+// Settle reports whether the caller may answer the upload. If the deadline passed or the client
+// seemed to disconnect during the upload, the stream left a mark, and another upload may have taken
+// the change over since. there means that the client is still connected.
 func (s *Stream) Settle(there bool) (bool, error) {
 	left, err := s.left()
 	if !left || !there {
@@ -189,6 +192,7 @@ func (s *Stream) Settle(there bool) (bool, error) {
 	return mine, err
 }
 
+// id returns the id of the change.
 func (s *Stream) id() string {
 	id, _ := s.attempt.current()
 	return id
@@ -197,8 +201,8 @@ func (s *Stream) id() string {
 // Answered records that the client has received the answer.
 func (s *Stream) Answered(a Answer) { s.uploads.end(s, &a) }
 
-// Lost records that the upload was made and answered, and that the client did not receive the
-// answer. If the same upload arrives again, it is a repetition of this one.
+// Lost records that the upload was made and answered, but that the client did not receive the
+// answer. The same upload, if it arrives again, counts as a repetition of this one.
 func (s *Stream) Lost(a Answer) error {
 	s.uploads.end(s, &a)
 	return s.leaveOnce()

@@ -15,28 +15,28 @@ const (
 	maxRemembered = 20_000
 	// markTime bounds the work on marks at the end of an upload, whose context may have ended.
 	markTime = 10 * time.Second
-	// markGrace is how long that work may go on after the deadline of the request.
+	// markGrace is the time for that work after the deadline of the request.
 	markGrace = time.Second
 )
 
-// ErrNotRecalled means that the process could not find out whether an upload was made before.
+// ErrNotRecalled means that the process could not check whether an upload was made before.
 var ErrNotRecalled = errors.New("the server cannot check whether the upload was made before")
 
-// Uploads recognizes uploads that are sent again. In the normal case it sends no request to the
-// storage. The package comment describes how. Uploads is safe for concurrent use.
+// Uploads recognizes repeated uploads, as the package comment describes. In the normal case it
+// sends no request to the storage. Uploads is safe for concurrent use.
 type Uploads struct {
 	marks marks // without records when there is no ledger
 	now   func() time.Time
 
 	mu       sync.Mutex
 	requests map[requestKey]*uploaded // by id: uploads that are running or answered
-	leaving  map[content][]*departure // uploads whose clients have no answer, as this process knows
+	leaving  map[content][]*departure // marks that this process stores or has stored
 	kept     map[content][]mark       // marks that could not be stored
 	aged     []aged                   // entries to forget, oldest first
 }
 
-// OpenUploads returns an Uploads that keeps its marks with the records of a ledger. Without a
-// ledger (nil) only this process knows them.
+// OpenUploads returns an Uploads that stores its marks among the records of a ledger. Without a
+// ledger (nil) marks stay in the memory of this process.
 func OpenUploads(ledger *Ledger, now func() time.Time) *Uploads {
 	u := &Uploads{
 		now: now, requests: map[requestKey]*uploaded{},
@@ -57,12 +57,13 @@ type Upload struct {
 	ID string
 }
 
+// requestKey identifies an upload within the process: equal bodies with the same request id.
 type requestKey struct {
 	content
 	id string
 }
 
-// uploaded is an upload with an id of its own.
+// uploaded is the state of an upload that has an id of its own.
 type uploaded struct {
 	done   chan struct{} // closed when the upload is answered or given up
 	answer *Answer       // set before done is closed; nil when given up
@@ -70,7 +71,7 @@ type uploaded struct {
 
 // departure is a mark that is being stored.
 type departure struct {
-	done chan struct{} // closed when the mark is stored, or could not be
+	done chan struct{} // closed when the mark is stored or storing it has failed
 	err  error         // set before done is closed
 }
 
@@ -115,7 +116,8 @@ func (u *Uploads) end(s *Stream, a *Answer) {
 	s.note = nil
 }
 
-// depart begins to store a mark. A repeated upload in this process waits for it.
+// depart registers a mark that is about to be stored. A repeated upload in this process waits for
+// it.
 func (u *Uploads) depart(c content) *departure {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -126,7 +128,7 @@ func (u *Uploads) depart(c content) *departure {
 	return d
 }
 
-// leave stores a mark that depart has begun.
+// leave stores a mark that depart has registered. If that fails, the mark stays in memory.
 func (u *Uploads) leave(ctx context.Context, c content, left mark, d *departure) {
 	defer close(d.done)
 	if u.marks.records != nil {
@@ -139,8 +141,8 @@ func (u *Uploads) leave(ctx context.Context, c content, left mark, d *departure)
 	u.kept[c] = append(u.kept[c], left)
 }
 
-// take takes a mark of the content, nil when there is none. It reads the records only if this
-// process knows of a mark, or if look means that others may have left one.
+// take takes a mark of the content; nil means that there is none. It reads the records only if this
+// process has left a mark for the content, or if look means that another process may have.
 func (u *Uploads) take(ctx context.Context, c content, look bool) (*mark, error) {
 	u.mu.Lock()
 	leaving := slices.Clone(u.leaving[c])
@@ -165,13 +167,14 @@ func (u *Uploads) take(ctx context.Context, c content, look bool) (*mark, error)
 	if taken == nil && len(kept) > 0 {
 		taken = &kept[0]
 	}
-	if taken != nil { // the mark is in both places when the answer of its storing was lost
+	if taken != nil { // if the answer to storing it was lost, the mark is also in memory
 		u.setKept(c, without(kept, taken.Attempt))
 	}
 	return taken, nil
 }
 
-// withdraw removes the mark of an attempt, and reports whether no other request has taken it.
+// withdraw removes the mark of an attempt and reports whether it was still there: no other request
+// has taken it.
 func (u *Uploads) withdraw(ctx context.Context, c content, attempt string) (bool, error) {
 	stored, err := false, error(nil)
 	if u.marks.records != nil {
@@ -185,10 +188,12 @@ func (u *Uploads) withdraw(ctx context.Context, c content, attempt string) (bool
 	return err == nil && (stored || len(left) < len(kept)), err
 }
 
+// without returns the marks except the mark of an attempt.
 func without(marks []mark, attempt string) []mark {
 	return slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return m.Attempt == attempt })
 }
 
+// setKept replaces the marks in memory. The caller holds mu.
 func (u *Uploads) setKept(c content, left []mark) {
 	if len(left) == 0 {
 		delete(u.kept, c)
@@ -197,7 +202,8 @@ func (u *Uploads) setKept(c content, left []mark) {
 	u.kept[c] = left
 }
 
-// forget drops old entries.
+// forget drops entries older than Window, and the oldest ones beyond maxRemembered. The caller
+// holds mu.
 func (u *Uploads) forget() {
 	limit := u.now().Add(-Window)
 	for len(u.aged) > 0 && (len(u.aged) > maxRemembered || u.aged[0].at.Before(limit)) {
@@ -207,6 +213,7 @@ func (u *Uploads) forget() {
 			delete(u.requests, requestKey{old.content, old.id})
 			continue
 		}
+		// An entry without an id stands for the oldest departure of its content.
 		if left := u.leaving[old.content]; len(left) > 1 {
 			u.leaving[old.content] = left[1:]
 		} else {

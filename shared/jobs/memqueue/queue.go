@@ -16,20 +16,21 @@ import (
 type Queue struct {
 	mu      sync.Mutex
 	waiting []message
-	last    int           // the last receipt that was given
+	last    int           // the receipt given last
 	changed chan struct{} // closed when waiting changes; nil when no receiver waits
 }
 
+// message is a message in the queue, waiting or delivered but not done.
 type message struct {
 	jobs.Message
-	from    time.Time // time from which on it can be received
+	from    time.Time // when it is due
 	receipt string    // of its latest delivery; "" before the first
 }
 
 var _ jobs.Queue = (*Queue)(nil)
 
-// Send implements job.Queue. It drops a message that is already in the queue with the same or an
-// earlier time.
+// Send implements jobs.Queue. It drops a message that is already waiting and is due at the same
+// time or earlier.
 func (q *Queue) Send(_ context.Context, after time.Duration, messages ...jobs.Message) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -50,11 +51,12 @@ func (q *Queue) has(m jobs.Message, from time.Time) bool {
 	})
 }
 
+// same reports whether two messages name the same work. Their traces may differ.
 func same(a, b jobs.Message) bool {
 	return a.Job == b.Job && a.Stage == b.Stage && a.Part == b.Part && a.Kind == b.Kind && slices.Equal(a.Object, b.Object)
 }
 
-// Receive implements job.Queue.
+// Receive implements jobs.Queue.
 func (q *Queue) Receive(ctx context.Context, hold time.Duration) (jobs.Delivery, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -74,7 +76,8 @@ func (q *Queue) Receive(ctx context.Context, hold time.Duration) (jobs.Delivery,
 	}
 }
 
-// take returns a message that is due. Otherwise it returns the channel and the time to wait for.
+// take returns a message that is due. Otherwise it returns how long to wait for one, and a channel
+// that is closed when the queue changes.
 func (q *Queue) take(hold time.Duration) (d jobs.Delivery, changed <-chan struct{}, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -86,6 +89,7 @@ func (q *Queue) take(hold time.Duration) (d jobs.Delivery, changed <-chan struct
 			wait = min(wait, left)
 			continue
 		}
+		// The message stays in the queue, hidden until its hold ends.
 		q.last++
 		m.from, m.receipt = now.Add(hold), strconv.Itoa(q.last)
 		return jobs.Delivery{Message: m.Message, Receipt: m.receipt}, nil, 0
@@ -96,7 +100,7 @@ func (q *Queue) take(hold time.Duration) (d jobs.Delivery, changed <-chan struct
 	return jobs.Delivery{}, q.changed, wait
 }
 
-// Extend implements job.Queue.
+// Extend implements jobs.Queue.
 func (q *Queue) Extend(_ context.Context, d jobs.Delivery, hold time.Duration) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -108,7 +112,7 @@ func (q *Queue) Extend(_ context.Context, d jobs.Delivery, hold time.Duration) e
 	return nil
 }
 
-// Done implements job.Queue.
+// Done implements jobs.Queue.
 func (q *Queue) Done(_ context.Context, d jobs.Delivery) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,7 +120,7 @@ func (q *Queue) Done(_ context.Context, d jobs.Delivery) error {
 	return nil
 }
 
-// wake lets waiting receivers look again.
+// wake lets waiting receivers check the queue again. The caller holds mu.
 func (q *Queue) wake() {
 	if q.changed != nil {
 		close(q.changed)

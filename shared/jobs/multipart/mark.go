@@ -15,20 +15,21 @@ import (
 )
 
 // Window bounds the time between the abort of an upload and the begin of its retry. LanceDB clients
-// begin it at once.
+// retry immediately.
 const Window = 15 * time.Minute
 
-// clockSkew is how far the clocks of processes may be apart.
+// clockSkew bounds the difference between the clocks of two processes.
 const clockSkew = time.Minute
 
-// A mark is the record of an upload whose client has no answer.
+// A mark is the record of a commit whose client got no answer. A retry takes it and commits under
+// the same id.
 type mark struct {
 	Commit
-	Left  time.Time `json:"left"`            // when it was first left
+	Left  time.Time `json:"left"`            // when it was left
 	Taker string    `json:"taker,omitempty"` // the upload that has taken it
 }
 
-// marksOf returns the folder of the marks of uploads with equal contents.
+// marksOf returns the key prefix of the marks of uploads with equal contents.
 func marksOf(target Target, contents Contents) (string, error) {
 	value, err := json.Marshal(struct {
 		Target
@@ -38,7 +39,7 @@ func marksOf(target Target, contents Contents) (string, error) {
 	return "unanswered/" + hex.EncodeToString(sum[:]), err
 }
 
-// leaveMark leaves the mark of an upload, unless it has left one before.
+// leaveMark stores the mark of an upload, unless it has one.
 func (u *Uploads) leaveMark(ctx context.Context, up *Upload) error {
 	in, err := marksOf(up.Target, *up.Contents)
 	if err != nil {
@@ -55,7 +56,7 @@ func (u *Uploads) leaveMark(ctx context.Context, up *Upload) error {
 	return nil
 }
 
-// maxMarks bounds the marks of equal contents that are looked at.
+// maxMarks bounds the marks of equal contents that are read.
 const maxMarks = 100
 
 // takeMark takes a mark of equal contents and returns its commit, or nil if there is none. If this
@@ -71,6 +72,7 @@ func (u *Uploads) takeMark(ctx context.Context, up *Upload, contents Contents) (
 			return nil, fmt.Errorf("look for marks: %w", err)
 		}
 		commit, err := u.takeOne(ctx, up, page.Records)
+		// After a lost answer the next round finds the mark that this upload may have taken.
 		if !errors.Is(err, record.ErrConflict) && !errors.Is(err, record.ErrUnknownOutcome) {
 			return commit, err
 		}
@@ -81,6 +83,7 @@ func (u *Uploads) takeMark(ctx context.Context, up *Upload, contents Contents) (
 	return nil, fmt.Errorf("the marks of upload %s are being changed by other requests", up.ID)
 }
 
+// takeOne takes the first free mark that up may be a retry of, or finds the mark that up took before.
 func (u *Uploads) takeOne(ctx context.Context, up *Upload, marks []record.Record) (*Commit, error) {
 	free := -1
 	var taken mark
@@ -89,6 +92,8 @@ func (u *Uploads) takeOne(ctx context.Context, up *Upload, marks []record.Record
 		if err := r.Decode(&m); err != nil {
 			return nil, err
 		}
+		// A retry begins after the abort of the first upload, which left the mark, and within Window.
+		// Processes may disagree about the time by clockSkew.
 		retry := m.Left.Add(-clockSkew).Before(up.Begun) && up.Begun.Before(m.Left.Add(Window))
 		switch {
 		case m.Taker == up.ID:
@@ -106,6 +111,7 @@ func (u *Uploads) takeOne(ctx context.Context, up *Upload, marks []record.Record
 	if r.Value, err = json.Marshal(taken); err != nil {
 		return nil, err
 	}
+	// The write is conditional, so that only one retry takes the mark.
 	if _, err := u.records.Put(ctx, r); err != nil {
 		return nil, fmt.Errorf("take a mark: %w", err)
 	}

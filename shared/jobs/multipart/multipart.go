@@ -1,5 +1,5 @@
-// Package multipart holds the state of multipart writes, which one client sends as many requests
-// and which become one commit. Package part holds their files.
+// Package multipart stores the state of multipart writes, which one client sends as many requests
+// and which become one commit. Package part stores their files.
 //
 // The words of this package:
 //
@@ -9,32 +9,31 @@
 //
 // An upload is a record that only begin, complete and abort write; parts read it. Its states:
 //
-//	open        parts may come
-//	closed      no part may come; a complete reads the receipts
+//	open        the upload accepts parts
+//	closed      the upload accepts no parts; a complete reads the receipts
 //	committing  the commit id is fixed, and a commit under it may have begun
 //	committed   the version is known
-//	aborted     the upload was given up before a commit could begin
+//	aborted     the upload ended before a commit could begin
 //
-// A part reads the record once more after it has put its receipt. If the upload is still open then,
+// A part reads the record again after it has put its receipt. If the upload is still open then,
 // every complete that closes it later sees the receipt.
 //
-// Several requests may complete one upload, one after the other or side by side, and any of them
-// may die. They all commit under the commit id of the record. A version that was the newest before
-// the upload was committing is in the record, too; each request searches the versions after it for
-// the commit before it commits.
+// Several requests may complete one upload, one after the other or in parallel, and any of them may
+// die. They all commit under the commit id of the record. The record also holds a version that was
+// the newest before the upload was committing. Each request searches the later versions for the
+// commit before it commits.
 //
 // # Retries
 //
 // A client that gets no answer to its complete aborts the upload and sends all rows again as a new
-// upload. The abort comes too late if a commit may have begun. It then leaves a mark: a record with
-// the commit id, under the contents of the upload, which are its target, mode, number of rows and
-// the sum of its batches. That sum does not depend on how the rows are divided into parts. An
-// upload that was begun within [Window] after that abort and has the same contents takes the mark,
-// and with it the commit id. So the rows are committed once, no matter which of the two uploads
-// commits them.
+// upload. The abort comes too late if a commit may have begun. It then leaves a mark: a record of
+// the commit id under a key that hashes the contents of the upload, which are its target, mode,
+// number of rows and the sum of its batches. That sum does not depend on the division of the rows
+// into parts. An upload with the same contents that begins within [Window] after that abort takes
+// the mark, and with it the commit id. So the rows are committed once, no matter which of the two
+// uploads commits them.
 //
-// One case remains in which rows are added twice: all answers to complete are lost, and so are all
-// requests to abort.
+// Rows are still added twice if all answers to complete and all requests to abort are lost.
 package multipart
 
 import (
@@ -87,16 +86,16 @@ const (
 // A Commit is the commit of an upload.
 type Commit struct {
 	ID    string `json:"id"`    // UUID of the transaction
-	Since uint64 `json:"since"` // a version that was the newest before the commit could begin
+	Since uint64 `json:"since"` // the newest version at some time before the commit could begin
 }
 
-// An Upload is an upload as its record was when it was read.
+// An Upload is a copy of an upload's record at the time it was read.
 type Upload struct {
 	ID string `json:"-"`
 	Target
 	State State     `json:"state"`
 	Begun time.Time `json:"begun"`
-	// The rest is set from Committing on.
+	// The following fields are set from Committing on.
 	Contents *Contents  `json:"contents,omitempty"`
 	Commit   *Commit    `json:"commit,omitempty"`
 	Fixed    *time.Time `json:"fixed,omitempty"` // when the commit id was fixed
@@ -121,7 +120,7 @@ const (
 	maxPause    = 200 * time.Millisecond
 )
 
-// Begin makes the record of a new upload.
+// Begin creates the record of a new upload with a random id.
 func (u *Uploads) Begin(ctx context.Context, target Target) (*Upload, error) {
 	var id [16]byte
 	rand.Read(id[:]) // never fails: the program ends first
@@ -129,8 +128,9 @@ func (u *Uploads) Begin(ctx context.Context, target Target) (*Upload, error) {
 	return made, u.write(ctx, made)
 }
 
-// Find returns an upload. An upload that does not exist, belongs to another target or is too old is
-// InvalidInput. LanceDB clients take a 404 for a missing table, and repeat a request after a 409.
+// Find returns an upload. The error is InvalidInput for an upload that does not exist, belongs to
+// another target or has expired. A 404 would mean a missing table to LanceDB clients, and they
+// would repeat the request after a 409.
 func (u *Uploads) Find(ctx context.Context, id string, target Target) (*Upload, error) {
 	found, err := u.read(ctx, id)
 	if err != nil {
@@ -143,7 +143,7 @@ func (u *Uploads) Find(ctx context.Context, id string, target Target) (*Upload, 
 	return found, nil
 }
 
-// ParsePartID returns the canonical form of the id of a part, which is a UUID.
+// ParsePartID returns the canonical form of a part's id, which is a UUID.
 func ParsePartID(id string) (string, error) {
 	parsed, err := uuid.Parse(id)
 	if err != nil || len(id) != len(parsed.String()) {
@@ -152,7 +152,7 @@ func ParsePartID(id string) (string, error) {
 	return parsed.String(), nil
 }
 
-// TakesParts returns an error unless the upload is open.
+// TakesParts returns an InvalidInput error unless the upload is open.
 func (up *Upload) TakesParts() error {
 	if up.State != Open {
 		return protocol.Errorf(protocol.InvalidInput, "upload %s is %s and takes no more parts; begin a new one", up.ID, up.State)
@@ -160,7 +160,7 @@ func (up *Upload) TakesParts() error {
 	return nil
 }
 
-// ContentsOf returns the contents of an upload with the given parts.
+// ContentsOf adds up the contents of the parts of an upload.
 func ContentsOf(parts []*part.Part) Contents {
 	var c Contents
 	var sum arrowipc.Sum
@@ -173,8 +173,8 @@ func ContentsOf(parts []*part.Part) Contents {
 	return c
 }
 
-// Close ends the time for parts. It does nothing to an upload that was closed before, and returns
-// the upload as it is now. An aborted upload is InvalidInput.
+// Close ends the time for parts and returns the upload as it is now. It does not change an upload
+// that was closed before. The error is InvalidInput for an aborted upload.
 func (u *Uploads) Close(ctx context.Context, up *Upload) (*Upload, error) {
 	closed, err := u.change(ctx, up, func(up *Upload) {
 		if up.State == Open {
@@ -187,7 +187,7 @@ func (u *Uploads) Close(ctx context.Context, up *Upload) (*Upload, error) {
 	return closed, closed.given()
 }
 
-// given returns an error when the upload was given up.
+// given returns an InvalidInput error if the upload is aborted.
 func (up *Upload) given() error {
 	if up.State == Aborted {
 		return protocol.Errorf(protocol.InvalidInput, "upload %s is aborted; begin a new one", up.ID)
@@ -195,9 +195,9 @@ func (up *Upload) given() error {
 	return nil
 }
 
-// Fix fixes the commit of a closed upload: that of the upload whose retry it is, or a new one since
-// the given version. It does nothing when the commit is fixed already, and returns the upload as it
-// is now.
+// Fix fixes the commit of a closed upload and returns the upload as it is now. A retry gets the
+// commit of the upload that it repeats; others get a new commit id and since. Fix changes nothing
+// if the commit is fixed already.
 func (u *Uploads) Fix(ctx context.Context, up *Upload, contents Contents, since uint64) (*Upload, error) {
 	if up.State != Closed {
 		return up, up.findable(u.now())
@@ -207,6 +207,7 @@ func (u *Uploads) Fix(ctx context.Context, up *Upload, contents Contents, since 
 		return nil, err
 	}
 	if commit == nil {
+		// The id is derived from the upload, so that concurrent requests agree.
 		commit = &Commit{ID: uuid.NewSHA1(commitIDs, []byte(up.ID)).String(), Since: since}
 	}
 	fixed, err := u.change(ctx, up, func(up *Upload) {
@@ -221,14 +222,15 @@ func (u *Uploads) Fix(ctx context.Context, up *Upload, contents Contents, since 
 	return fixed, cmp.Or(fixed.given(), fixed.findable(u.now()))
 }
 
-// commitIDs is the namespace of commit ids.
+// commitIDs is the UUID namespace of commit ids.
 var commitIDs = uuid.MustParse("6f2b5f0e-4d0f-4c35-9b55-0f1f2d3c7a61")
 
 // maxSettle is how long the service searches for a commit that may have been made. Cleanups keep
-// versions for longer.
+// versions for a longer time.
 const maxSettle = 45 * time.Minute
 
-// findable returns an error when a commit that may have been made could not be found any more.
+// findable returns an InvalidInput error if the search for a commit that may have been made has
+// ended.
 func (up *Upload) findable(now time.Time) error {
 	if up.Lost(now) {
 		return protocol.Errorf(protocol.InvalidInput,
@@ -238,12 +240,12 @@ func (up *Upload) findable(now time.Time) error {
 	return nil
 }
 
-// Lost reports whether a commit may have been made and the search for it has ended.
+// Lost reports whether a commit may have been made but can no longer be found.
 func (up *Upload) Lost(now time.Time) bool {
 	return up.Fixed != nil && up.State == Committing && now.Sub(*up.Fixed) > maxSettle
 }
 
-// All yields the uploads with a record, which are those of the last day, in no particular order.
+// All yields the uploads that have a record, in no particular order. Records expire after a day.
 func (u *Uploads) All(ctx context.Context) iter.Seq2[*Upload, error] {
 	return func(yield func(*Upload, error) bool) {
 		for after := ""; ; {
@@ -282,8 +284,8 @@ func (u *Uploads) Done(ctx context.Context, up *Upload, version uint64) error {
 	return err
 }
 
-// Abort gives up an upload, and returns it as it is afterwards. If a commit may have begun, the
-// upload stays as it is, and a mark lets a retry of it commit under the same id.
+// Abort gives up an upload and returns it as it is afterwards. If a commit may have begun, the
+// upload stays unchanged, and a mark lets its retry commit under the same id.
 func (u *Uploads) Abort(ctx context.Context, up *Upload) (*Upload, error) {
 	up, err := u.change(ctx, up, func(up *Upload) {
 		if up.State == Open || up.State == Closed {
@@ -296,11 +298,12 @@ func (u *Uploads) Abort(ctx context.Context, up *Upload) (*Upload, error) {
 	return up, u.leaveMark(ctx, up)
 }
 
-// change applies a change to an upload, and returns the upload afterwards. If another request was
-// faster, or the answer of the storage was lost, it reads the record and applies the change to it.
+// change applies a change to an upload and returns the upload afterwards. On a conflict, or if the
+// answer of the storage was lost, it reads the record again and retries.
 func (u *Uploads) change(ctx context.Context, up *Upload, apply func(*Upload)) (*Upload, error) {
 	id := up.ID
 	for attempt := range maxAttempts {
+		// Apply the change to a copy, because the write may fail.
 		next := *up
 		if apply(&next); next.State == up.State {
 			return up, nil
@@ -322,7 +325,9 @@ func (u *Uploads) change(ctx context.Context, up *Upload, apply func(*Upload)) (
 	}
 }
 
+// read returns the upload with an id. The error is InvalidInput if there is none.
 func (u *Uploads) read(ctx context.Context, id string) (*Upload, error) {
+	// Other texts could contain a path.
 	if len(id) != idDigits || strings.Trim(id, "0123456789abcdef") != "" {
 		return nil, unknown(id, "it is not the id of an upload")
 	}
@@ -342,6 +347,7 @@ func (u *Uploads) read(ctx context.Context, id string) (*Upload, error) {
 
 const idDigits = 32
 
+// write stores the upload if its record is unchanged since it was read.
 func (u *Uploads) write(ctx context.Context, up *Upload) error {
 	value, err := json.Marshal(up)
 	if err != nil {
@@ -356,6 +362,7 @@ func (u *Uploads) write(ctx context.Context, up *Upload) error {
 	return nil
 }
 
+// unknown returns the InvalidInput error for an id that the request cannot use.
 func unknown(id, why string) error {
 	return &protocol.Error{
 		Code: protocol.InvalidInput, Message: fmt.Sprintf("upload_id %.80q cannot be used here: %s", id, why),

@@ -1,4 +1,4 @@
-// Package queuetest tests the contract of job queues. Each implementation runs it.
+// Package queuetest tests the contract of [jobs.Queue]. Each implementation runs it.
 package queuetest
 
 import (
@@ -12,16 +12,16 @@ import (
 	"tiltyard/shared/jobs"
 )
 
-// Hold is a time for which queues that count in seconds can hold a message, and soon is a little
-// longer. Patience is how long a message may take. If the answer of a receive was lost, the message
-// comes again only after the full time of that hold.
+// Hold is the shortest hold of queues that count in seconds, and soon is a longer wait. patience
+// bounds the wait for a message: if the answer to a receive was lost, the message comes again only
+// after its full hold.
 const (
 	Hold     = time.Second
 	soon     = 10 * time.Second
 	patience = time.Minute
 )
 
-// Run tests a queue. open returns an empty queue for the test alone. within runs each check:
+// Run tests a queue. open returns an empty queue for each check. within runs each check:
 // [InRealTime], or synctest.Test for queues in memory.
 func Run(t *testing.T, within func(*testing.T, func(*testing.T)), open func(t *testing.T) jobs.Queue) {
 	for name, check := range map[string]func(*testing.T, jobs.Queue){
@@ -57,6 +57,7 @@ func send(t *testing.T, q jobs.Queue, after time.Duration, messages ...jobs.Mess
 	}
 }
 
+// receive waits for a message, and fails the test after patience.
 func receive(t *testing.T, q jobs.Queue, hold time.Duration) jobs.Delivery {
 	t.Helper()
 	ctx, done := context.WithTimeout(t.Context(), patience)
@@ -68,7 +69,7 @@ func receive(t *testing.T, q jobs.Queue, hold time.Duration) jobs.Delivery {
 	return d
 }
 
-// none checks that no message can be received, now and for a little while.
+// none checks that no message can be received, now and for a quarter of Hold.
 func none(t *testing.T, q jobs.Queue) {
 	t.Helper()
 	ctx, done := context.WithTimeout(t.Context(), Hold/4)
@@ -112,7 +113,7 @@ func once(t *testing.T, q jobs.Queue) {
 	none(t, q)
 }
 
-// many sends more messages than one request to a queue may contain.
+// many sends more messages than SQS accepts in one request.
 func many(t *testing.T, q jobs.Queue) {
 	const parts = 25
 	var messages []jobs.Message
@@ -132,8 +133,8 @@ func many(t *testing.T, q jobs.Queue) {
 	none(t, q)
 }
 
-// shorter does what a worker does in a function that receives messages with a very long hold: it
-// shortens the hold, so that a message comes again soon if the worker dies.
+// shorter covers functions that receive messages with a very long hold. Their worker shortens it,
+// so that the message comes again soon if the worker dies.
 func shorter(t *testing.T, q jobs.Queue) {
 	send(t, q, 0, jobs.Message{Job: id(1)})
 	d := receive(t, q, time.Hour)

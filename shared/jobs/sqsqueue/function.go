@@ -12,22 +12,23 @@ import (
 	"tiltyard/shared/storage/format"
 )
 
-// Serve answers the events of a function that SQS queues call. It does not return. The queue of the
-// URL is the one that the worker sends to; messages from any other queue are those that the first
-// one has given up. The event sources must let the function report which messages of an event have
-// failed (ReportBatchItemFailures). SQS requires that they hide messages for as long as the
-// function may run; the worker shortens that time to its heartbeat.
+// Serve runs a Lambda function that SQS queues invoke. It does not return. url is the queue to
+// which the worker sends; messages from any other queue come from its dead-letter queue. The event
+// sources must set ReportBatchItemFailures, so that Serve can report which messages failed. SQS
+// requires a visibility timeout of at least the function's timeout; the worker shortens it to its
+// heartbeat.
 func Serve(w *jobs.Worker, url string) { lambda.Start(Handler(w, url)) }
 
-// lastCall is how long before its deadline the function stops work, and how much time it needs to
-// start on another message.
+// lastCall is the time that the function reserves before its deadline. enoughToTry is the remaining
+// time that it needs to start another message.
 const (
 	lastCall    = 5 * time.Second
 	enoughToTry = 60 * time.Second
 )
 
-// Handler is the function that Serve runs.
+// Handler returns the handler that Serve runs.
 func Handler(w *jobs.Worker, url string) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	// The name of the queue ends its URL as well as its ARN.
 	ours := url[strings.LastIndexByte(url, '/')+1:]
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		if end, ok := ctx.Deadline(); ok {
@@ -35,10 +36,12 @@ func Handler(w *jobs.Worker, url string) func(context.Context, events.SQSEvent) 
 			ctx, done = context.WithDeadline(ctx, end.Add(-lastCall))
 			defer done()
 		}
+		// Lambda freezes the process after the answer, so send the spans before.
 		defer w.Traces.Rest(ctx)
 		var answer events.SQSEventResponse
 		for i, record := range event.Records {
 			do := func(ctx context.Context, d jobs.Delivery) error { return w.DoHeld(ctx, w.Queue, d) }
+			// The message comes from the dead-letter queue.
 			if source := record.EventSourceARN; source[strings.LastIndexByte(source, ':')+1:] != ours {
 				do = func(ctx context.Context, d jobs.Delivery) error { return w.Bury(ctx, d.Message) }
 			}
@@ -50,8 +53,8 @@ func Handler(w *jobs.Worker, url string) func(context.Context, events.SQSEvent) 
 	}
 }
 
-// handle reports whether a message is done. A message that is not of a job is done at once, because
-// no delivery could succeed. One that a newer release has sent waits for a worker of that release.
+// handle reports whether a message is done. A malformed message is done at once, because no
+// delivery could succeed. A message from a newer release waits for a worker of that release.
 func handle(ctx context.Context, w *jobs.Worker, record events.SQSMessage, first bool, do func(context.Context, jobs.Delivery) error) bool {
 	m, err := jobs.Parse([]byte(record.Body))
 	if format.Newer(err) {

@@ -1,5 +1,5 @@
-// Package sqsqueue carries messages of jobs in an SQS queue, and serves the function that such a
-// queue calls.
+// Package sqsqueue implements [jobs.Queue] with SQS, and the Lambda function that such a queue
+// invokes.
 package sqsqueue
 
 import (
@@ -36,15 +36,15 @@ func Open(client *sqs.Client, url string) *Queue { return &Queue{client: client,
 const (
 	// maxBatch is the limit of SQS for messages in one request.
 	maxBatch = 10
-	// sendFanOut bounds the requests in parallel. A stage may have a thousand parts, and a page of the
-	// catalog as many tables.
+	// sendFanOut bounds the parallel requests. A stage may have a thousand parts, and a page of the
+	// catalog a thousand tables.
 	sendFanOut = 8
-	// sendAttempts bounds the attempts for a message that SQS refuses while it accepts others of the
-	// request. The client repeats requests that fail as a whole.
+	// sendAttempts bounds the attempts for messages that SQS refuses while it accepts others of the
+	// same request. The SDK client repeats requests that fail as a whole.
 	sendAttempts = 3
 )
 
-// Send implements job.Queue.
+// Send implements jobs.Queue.
 func (q *Queue) Send(ctx context.Context, after time.Duration, messages ...jobs.Message) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(sendFanOut)
@@ -57,6 +57,7 @@ func (q *Queue) Send(ctx context.Context, after time.Duration, messages ...jobs.
 	return nil
 }
 
+// sendBatch sends up to maxBatch messages and repeats the refused ones, unless SQS blames the sender.
 func (q *Queue) sendBatch(ctx context.Context, after time.Duration, messages []jobs.Message) error {
 	for attempt := 0; ; attempt++ {
 		refused, err := q.sendOnce(ctx, after, messages)
@@ -69,6 +70,7 @@ func (q *Queue) sendBatch(ctx context.Context, after time.Duration, messages []j
 		var left []jobs.Message
 		for _, r := range refused {
 			n, err := strconv.Atoi(aws.ToString(r.Id))
+			// Another attempt would not help.
 			if err != nil || n < 0 || n >= len(messages) || r.SenderFault || attempt+1 == sendAttempts {
 				return fmt.Errorf("%d of %d were refused: %s: %s", len(refused), len(messages), aws.ToString(r.Code), aws.ToString(r.Message))
 			}
@@ -80,7 +82,7 @@ func (q *Queue) sendBatch(ctx context.Context, after time.Duration, messages []j
 	}
 }
 
-// sendOnce returns the messages that SQS has refused.
+// sendOnce sends one request and returns the messages that SQS refused.
 func (q *Queue) sendOnce(ctx context.Context, after time.Duration, messages []jobs.Message) ([]types.BatchResultErrorEntry, error) {
 	in := &sqs.SendMessageBatchInput{QueueUrl: &q.url}
 	for i, m := range messages {
@@ -99,11 +101,11 @@ func (q *Queue) sendOnce(ctx context.Context, after time.Duration, messages []jo
 	return out.Failed, nil
 }
 
-// waitSeconds is how long one request waits for a message, the maximum of SQS.
+// waitSeconds is the time for which one request waits for a message, the maximum of SQS.
 const waitSeconds = 20
 
-// Receive implements job.Queue. It deletes a message that is not of a job, which would otherwise
-// come again and again. One that a newer release has sent is delivered again.
+// Receive implements jobs.Queue. It deletes a malformed message, which would otherwise be delivered
+// again and again. A message from a newer release is delivered again.
 func (q *Queue) Receive(ctx context.Context, hold time.Duration) (jobs.Delivery, error) {
 	for {
 		got, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
@@ -129,7 +131,7 @@ func (q *Queue) Receive(ctx context.Context, hold time.Duration) (jobs.Delivery,
 	}
 }
 
-// Extend implements job.Queue.
+// Extend implements jobs.Queue.
 func (q *Queue) Extend(ctx context.Context, d jobs.Delivery, hold time.Duration) error {
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl: &q.url, ReceiptHandle: &d.Receipt, VisibilityTimeout: seconds(hold),
@@ -140,11 +142,11 @@ func (q *Queue) Extend(ctx context.Context, d jobs.Delivery, hold time.Duration)
 	return nil
 }
 
-// Done implements job.Queue.
+// Done implements jobs.Queue.
 func (q *Queue) Done(ctx context.Context, d jobs.Delivery) error {
 	_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: &d.Receipt})
 	var bad *types.ReceiptHandleIsInvalid
-	if err != nil && !errors.As(err, &bad) { // the receipt is invalid after the message was received again
+	if err != nil && !errors.As(err, &bad) { // a receipt becomes invalid when the message is received again
 		return fmt.Errorf("delete a message of a job: %w", err)
 	}
 	return nil

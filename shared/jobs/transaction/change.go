@@ -16,24 +16,24 @@ import (
 	"tiltyard/shared/protocol/transactionapi"
 )
 
-// A Change is the work of a request that is neither a job nor a commit of a table: a change of
-// names, tags, branches, or several tables together. Its object may be gone afterwards, as with a
+// A Change describes a request that is neither a job nor a commit of a table: a change of names,
+// tags, branches, or several tables together. Its object may no longer exist afterwards, such as a
 // dropped table, so its id contains the whole change and needs no record. Such an id proves
-// nothing: a client that invents one gets its own invention back.
+// nothing: an invented id describes an invented change.
 type Change struct {
 	Operation  string            `json:"operation"`            // such as "drop-table"
 	Object     []string          `json:"object,omitempty"`     // the table or namespace
 	Properties map[string]string `json:"properties,omitempty"` // such as the name of the tag
 }
 
-// OfChange returns the transaction of a change that no client has altered.
+// OfChange returns the transaction of a change as it was made, without later alterations.
 func OfChange(change Change, at time.Time) *Transaction {
 	return &Transaction{
 		Kind: change.Operation, Object: change.Object, Status: transactionapi.Succeeded, Created: at, Updated: at, Change: &change,
 	}
 }
 
-// describe returns the properties of a change, which cannot be altered.
+// describe returns the properties of a change for clients, which cannot alter them.
 func (c *Change) describe() map[string]string {
 	shown := maps.Clone(c.Properties)
 	if shown == nil {
@@ -43,9 +43,9 @@ func (c *Change) describe() map[string]string {
 	return shown
 }
 
-// IDOfChange returns the id of the transaction of a change that has just been made. Usually it
-// sends no request; for very long names it makes a record. It never fails, because the change has
-// been made: when the record cannot be written, the id is "".
+// IDOfChange returns the id of the transaction of a change that was just made. It writes a record
+// only if the names are too long for an id. It never fails, because the change has been made: if
+// that write fails, the id is "".
 func (s *Store) IDOfChange(ctx context.Context, change Change) string {
 	now := s.now().UTC()
 	id, ok := ChangeID(change, now)
@@ -68,8 +68,8 @@ const (
 	changeHead  = 1 + timeDigits + 2*otherDigits
 )
 
-// ChangeID returns the id of the transaction of a change. ok is false when the names are too long
-// for an id. See [Store.IDOfChange].
+// ChangeID returns the id of the transaction of a change. ok is false if the names are too long for
+// an id. See [Store.IDOfChange].
 func ChangeID(change Change, at time.Time) (id string, ok bool) {
 	var random [otherDigits / 2]byte
 	rand.Read(random[:]) // never returns an error: a failure ends the program
@@ -83,12 +83,13 @@ func ChangeID(change Change, at time.Time) (id string, ok bool) {
 	return id, len(id) <= protocol.MaxIDComponentBytes
 }
 
+// sumOf returns the checksum of an id.
 func sumOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:otherDigits/2])
 }
 
-// parseChangeID reads the id of a change that has no record.
+// parseChangeID decodes the id of a change. ok is false for other ids and wrong checksums.
 func parseChangeID(id string) (*madeChange, bool) {
 	if len(id) <= changeHead || id[0] != 'x' || !isHex(id[1:changeHead]) {
 		return nil, false
@@ -104,7 +105,7 @@ func parseChangeID(id string) (*madeChange, bool) {
 	return made, err == nil
 }
 
-// GetChange returns a change. If a client has altered it, its record holds the present state.
+// GetChange returns a change. If a client has altered it, its record holds the current state.
 func (s *Store) GetChange(ctx context.Context, ref Ref) (*Transaction, error) {
 	t, err := s.getIfAny(ctx, ref.recorded())
 	if t != nil || err != nil {
@@ -115,7 +116,7 @@ func (s *Store) GetChange(ctx context.Context, ref Ref) (*Transaction, error) {
 	return t, nil
 }
 
-// AlterChange is Alter for a change, which may have no record yet.
+// AlterChange alters a change as [Store.Alter] does. It creates the record if there is none yet.
 func (s *Store) AlterChange(ctx context.Context, ref Ref, actions []transactionapi.Action) (*Transaction, error) {
 	fresh := OfChange(ref.change.Change, ref.change.at)
 	return s.change(ctx, ref.recorded(), fresh, func(t *Transaction) error { return t.apply(actions) })

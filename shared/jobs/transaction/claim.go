@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// claimFolder holds the records of what jobs have for themselves.
+// claimFolder holds the records of exclusive claims of jobs.
 const claimFolder = "claim/"
 
 // A claim is the value of such a record.
@@ -18,9 +18,9 @@ type claim struct {
 	Job string `json:"job"`
 }
 
-// Claim gives a job something for itself, such as the values of a column, and reports whether it has it.
-// The job loses it when it ends or is paused and another one asks. Asking costs a request when the job has
-// it already.
+// Claim reserves a thing for a job, such as the values of a column, and reports whether the job has
+// it. When the job has ended or is paused, another job may take the thing. A repeated call costs
+// one request.
 func (s *Store) Claim(ctx context.Context, thing string, job Unit) (bool, error) {
 	sum := sha256.Sum256([]byte(thing))
 	key := claimFolder + hex.EncodeToString(sum[:16])
@@ -40,6 +40,7 @@ func (s *Store) Claim(ctx context.Context, thing string, job Unit) (bool, error)
 			return false, err
 		}
 	}
+	// No working job has the thing. Of several jobs that try to take it, the conditional write admits one.
 	value, err := json.Marshal(claim{job.Job})
 	if err != nil {
 		return false, err
@@ -51,7 +52,7 @@ func (s *Store) Claim(ctx context.Context, thing string, job Unit) (bool, error)
 	return err == nil, s.translate(Ref{Unit: job}, err)
 }
 
-// works reports whether a job has neither ended nor been paused.
+// works reports whether a job exists, has not ended and is not paused.
 func (s *Store) works(ctx context.Context, job Unit) (bool, error) {
 	t, err := s.getIfAny(ctx, Ref{Unit: job})
 	return err == nil && t != nil && mayWork(t) == nil, err

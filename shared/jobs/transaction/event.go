@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// An EventState is what an event reports.
+// An EventState is the kind of an event.
 type EventState string
 
 // The states of events. Those of claims concern one run of one unit.
@@ -35,30 +35,32 @@ const (
 	EventOmitted       EventState = "omitted" // stands for events that were left out, see [maxEvents]
 )
 
-// An Event is a change of the state of a job or a part. It is in the record that holds the state, so the
-// write that makes the change also records the event: exactly once, and without another request.
+// An Event is a change of the state of a job or a part. It is part of the record that contains the
+// state, so the write that makes the change also records the event: exactly once, and without
+// another request.
 type Event struct {
 	State   EventState `json:"state"`
 	At      time.Time  `json:"at"`
-	By      string     `json:"by,omitempty"`      // the run that made the change; "" is a request
+	By      string     `json:"by,omitempty"`      // the run that made the change; "" for a request
 	Stage   string     `json:"stage,omitempty"`   // "" before the first run
 	Rows    int64      `json:"rows,omitempty"`    // see [Event.RowsProcessed]
 	Message string     `json:"message,omitempty"` // such as the reason of a failure
 
-	Unit Unit `json:"-"` // the unit whose record holds it; set by [Store.Events]
+	Unit Unit `json:"-"` // the unit of the record; set by [Store.Events]
 }
 
 const (
-	// maxEvents bounds the events in one record, of which the first keptEvents and the last ones are kept.
+	// maxEvents bounds the events in a record. The first keptEvents and the last ones are kept.
 	maxEvents  = 60
 	keptEvents = 10
 	// maxMessageBytes bounds the message of an event.
 	maxMessageBytes = 1 << 10
-	// eventBytes is a bound for the memory of an event, without its message.
+	// eventBytes bounds the memory of an event, without its message.
 	eventBytes = 256
 )
 
-// RowsProcessed returns how many rows a run processed. Only the end of a run has them.
+// RowsProcessed returns the number of rows that a run processed. ok is true only for events that
+// end a run.
 func (e *Event) RowsProcessed() (rows int64, ok bool) {
 	switch e.State {
 	case EventClaimComplete, EventClaimFailed:
@@ -67,8 +69,8 @@ func (e *Event) RowsProcessed() (rows int64, ok bool) {
 	return 0, false
 }
 
-// End returns the event with which a job ended, ok is false while it has not. A job that was set aside and resumed
-// ends again.
+// End returns the event with which a job ended; ok is false if the job has not ended. A job that was set aside and resumed
+// has several, of which End returns the last.
 func (t *Transaction) End() (end Event, ok bool) {
 	if t.Work == nil || !t.Status.Ended() {
 		return end, false
@@ -82,8 +84,8 @@ func (t *Transaction) End() (end Event, ok bool) {
 	return end, false
 }
 
-// observe appends the events that lead from an earlier state of a record to its present one. Nil is
-// that of a job before it begins.
+// observe appends the events between an earlier state of a record and the current one. was is nil
+// for a new job.
 func (t *Transaction) observe(was *Transaction, now time.Time) {
 	if t.Work == nil {
 		return
@@ -95,7 +97,7 @@ func (t *Transaction) observe(was *Transaction, now time.Time) {
 	if was == nil {
 		by := ""
 		if t.Work.Mark != "" {
-			by = "look" // a worker has found something to do
+			by = "look" // a look has found work
 		}
 		o.add(EventCreated, by, "")
 	}
@@ -115,6 +117,8 @@ func (o *observer) add(state EventState, by string, message string) {
 	o.append(Event{State: state, At: o.at, By: by, Stage: o.is.Work.Stage, Message: message})
 }
 
+// append adds an event to the record. Above maxEvents it drops the oldest one after the first
+// keptEvents.
 func (o *observer) append(e Event) {
 	e.Message = cut(e.Message, maxMessageBytes)
 	w := o.is.Work
@@ -126,14 +130,14 @@ func (o *observer) append(e Event) {
 	w.EventsOmitted++
 }
 
-// claims records how a run ended, and that another one began.
+// claims records the crash of a run and the begin of another one.
 func (o *observer) claims() {
 	was, is := o.was.Work, o.is.Work
 	if is.Deaths > was.Deaths {
 		o.add(EventClaimLost, was.Holder, "")
 	}
 	if is.Holder != was.Holder && is.Holder != "" {
-		// The rows until now tell later how many this run adds.
+		// The rows so far; the end event subtracts them from its own.
 		o.append(Event{State: EventClaim, At: o.at, By: is.Holder, Stage: is.Stage, Rows: o.is.Rows})
 	}
 }
@@ -166,7 +170,7 @@ func (o *observer) stages() {
 	}
 }
 
-// requests records what users asked for.
+// requests records pauses and resumptions by users.
 func (o *observer) requests() {
 	was, is := o.was.Work, o.is.Work
 	if is.Paused && !was.Paused {
@@ -177,7 +181,7 @@ func (o *observer) requests() {
 	}
 }
 
-// end records the end of a run that gives its unit back, and that of the unit.
+// end records the end of a run that ends its lease, and the end of the unit.
 func (o *observer) end() {
 	was, is := o.was.Work, o.is.Work
 	ended := o.is.Status.Ended() && o.is.Status != o.was.Status
@@ -196,7 +200,7 @@ func (o *observer) end() {
 	}
 	by := is.by(was)
 	if by == "" && o.is.Failure != o.was.Failure {
-		by = "worker" // one that did not hold the unit, as when a part of the job has failed
+		by = "worker" // another worker ended the unit, for example because a part of the job failed
 	}
 	switch {
 	case o.is.isAside():
@@ -213,7 +217,7 @@ func (o *observer) end() {
 	}
 }
 
-// by returns the run that made a change.
+// by returns the run that made a change: the current lease holder, or else the previous one.
 func (w *Work) by(was *Work) string {
 	if w.Holder != "" {
 		return w.Holder
@@ -231,7 +235,7 @@ func (w *Work) lastClaim() *Event {
 	return nil
 }
 
-// cut shortens a text to a number of bytes.
+// cut shortens a text to at most the given number of bytes, at the boundary of a character.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -242,8 +246,8 @@ func cut(text string, most int) string {
 	return text[:most]
 }
 
-// Events returns the events of a job and of its parts in the order of their time. Parts cost a request
-// for each stage of the job.
+// Events returns the events of a job and its parts, ordered by time. Parts cost one listing for
+// each stage of the job.
 func (s *Store) Events(ctx context.Context, job *Transaction) ([]Event, error) {
 	if job.Work == nil {
 		return nil, nil
@@ -264,16 +268,17 @@ func (s *Store) Events(ctx context.Context, job *Transaction) ([]Event, error) {
 			return nil, err
 		}
 	}
+	// Events of one record are in order already, and a stable sort keeps them so.
 	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return events, nil
 }
 
-// stages returns the names of the stages that a job has begun and that may have parts.
+// stages returns the names of the begun stages that may have parts.
 func (w *Work) stages() []string {
 	var names []string
 	for name, result := range w.Results {
 		var parts int
-		if json.Unmarshal(result, &parts) == nil && parts > 0 { // see the field: that of a stage in parts is their number
+		if json.Unmarshal(result, &parts) == nil && parts > 0 { // the result of a stage with parts is their number
 			names = append(names, name)
 		}
 	}
@@ -284,7 +289,7 @@ func (w *Work) stages() []string {
 	return names
 }
 
-// eventsOf appends the events in a record.
+// eventsOf appends the events of a record, for which it reserves memory.
 func eventsOf(ctx context.Context, events []Event, t *Transaction, unit Unit) ([]Event, error) {
 	if t.Work == nil {
 		return events, nil
@@ -301,6 +306,7 @@ func eventsOf(ctx context.Context, events []Event, t *Transaction, unit Unit) ([
 		if unit.Part != 0 {
 			e.Stage = unit.Stage
 		}
+		// Show the gap between the first events and the last ones.
 		if i == keptEvents && t.Work.EventsOmitted > 0 {
 			left := fmt.Sprintf("%d events are left out here", t.Work.EventsOmitted)
 			events = append(events, Event{State: EventOmitted, At: e.At, Stage: e.Stage, Message: left, Unit: unit})

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// The ids of transactions look like this:
+// The ids of transactions have these forms:
 //
 //	fe9c…      32 digits: a job. The first 12 are 2^48-1 minus the milliseconds since 1970
 //	           at which it began, so that the newest is first by name; the others are random
@@ -20,11 +20,11 @@ import (
 //	           a commit without a record: its version, its UUID, and the id of its table,
 //	           joined and in base64. A commit of a branch adds a zero byte and the branch
 //	x01…       a change; see change.go
-//	7          behind the id of a table: the commit that made this version, not of a branch
-//	9b2e…-…    behind the id of a table: the commit of this UUID, as native clients name them
+//	7          after the id of a table: the commit that made this version of the main branch
+//	9b2e…-…    after the id of a table: the commit of this UUID, as native clients name them
 
-// ParseID reads the id of a transaction, which may follow the id of its table. An id that cannot be
-// a transaction's is TransactionNotFound.
+// ParseID parses the id of a transaction, which may follow the id of its table. The error is
+// TransactionNotFound if the id has none of the forms above.
 func ParseID(id []string) (Ref, error) {
 	if len(id) == 0 {
 		return Ref{}, protocol.Errorf(protocol.InvalidInput, "the id must name a transaction")
@@ -42,6 +42,7 @@ func ParseID(id []string) (Ref, error) {
 	if change, ok := parseChangeID(name); ok {
 		return Ref{change: change}, nil
 	}
+	// The other forms name a commit relative to its table.
 	if len(table) == 0 {
 		return Ref{}, notFound(name, nil)
 	}
@@ -59,7 +60,7 @@ const (
 	uuidLen  = 36
 )
 
-// Began returns when a job began, to the millisecond, from its id; the zero time for an id that is no job's.
+// Began returns the time at which a job began, to the millisecond, from its id. It returns the zero time for other ids.
 func Began(job string) time.Time {
 	if !IsJobID(job) {
 		return time.Time{}
@@ -74,7 +75,7 @@ func Began(job string) time.Time {
 // IsJobID reports whether id has the form of a job's id.
 func IsJobID(id string) bool { return isID(id) }
 
-// isID reports whether s consists of as many hexadecimal digits as ids do.
+// isID reports whether s consists of 32 lower-case hexadecimal digits.
 func isID(s string) bool { return len(s) == idDigits && isHex(s) }
 
 // isHex reports whether s consists of lower-case hexadecimal digits.
@@ -82,13 +83,13 @@ func isHex(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') })
 }
 
-// CommitID returns the id of the transaction of a commit. The id contains all that is needed to
-// find the commit again, so it needs no record. ok is false for a table with a very long name,
-// which has no such id. See [Store.IDOfCommit].
+// CommitID returns the id of the transaction of a commit. The id contains everything needed to find
+// the commit again, so it needs no record. ok is false if the name of the table is too long for an
+// id; see [Store.IDOfCommit].
 func CommitID(table []string, commit Commit) (id string, ok bool) {
 	digits := strings.ReplaceAll(commit.UUID, "-", "")
 	if commit.Version == 0 || !isID(digits) || len(table) == 0 || protocol.CheckID(table) != nil {
-		return "", false // an id that could not be read
+		return "", false // parseCommitID would refuse the id
 	}
 	path := protocol.JoinID(table, protocol.DefaultDelimiter)
 	if commit.Branch != "" {
@@ -101,6 +102,7 @@ func CommitID(table []string, commit Commit) (id string, ok bool) {
 	return id, true
 }
 
+// parseCommitID decodes the id of a commit without a record.
 func parseCommitID(id string) (Ref, bool) {
 	rest, ok := strings.CutPrefix(id, "v")
 	if !ok {
@@ -125,7 +127,7 @@ func parseCommitID(id string) (Ref, bool) {
 	return Ref{Table: table, Branch: branch, Version: version, UUID: uuid}, true
 }
 
-// newJobID returns the id for a job that begins now.
+// newJobID returns an id for a job that begins now. Later jobs have smaller ids.
 func newJobID(now time.Time) string {
 	const most = 1<<48 - 1
 	var random [10]byte

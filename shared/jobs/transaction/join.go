@@ -12,15 +12,15 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// joinFolder and asideFolder hold records that are not transactions.
+// joinFolder and asideFolder contain records that are not transactions.
 const (
 	joinFolder  = "join/"
 	asideFolder = "aside/"
 )
 
-// An arrival is the record that the first of two neighbours leaves at their common node.
+// An arrival is the record that the first of two sibling nodes leaves at their parent.
 type arrival struct {
-	From  int   `json:"from"` // which of the two neighbours left it
+	From  int   `json:"from"` // number of the sibling that left it
 	Parts int   `json:"parts"`
 	Rows  int64 `json:"rows,omitempty"`
 }
@@ -28,7 +28,7 @@ type arrival struct {
 // Arrive records that a part has ended, and reports whether it was the last of its stage. A
 // repeated call for the same part returns the same result, so a worker may die after a call.
 //
-// The parts do not all write to one record. They climb a tree of pairs:
+// The parts do not all write to one record. They climb a binary tree:
 //
 //	level 2           0
 //	               /     \
@@ -36,12 +36,12 @@ type arrival struct {
 //	            /  \    /  \
 //	level 0    1    2  3    4     parts
 //
-// The first part that reaches a node leaves a record there (put-if-absent) and stops. The second
+// The first part that reaches a node creates a record there (put-if-absent) and stops. The second
 // part finds the record and climbs on. So exactly one part reaches the top, after all others have
 // ended. All parts together need about two requests per part, in any order.
 //
-// At the level with at most 32 groups, each completed group is also counted in the job's record,
-// which shows users how far the stage is.
+// At the first level with at most 32 nodes, each part that arrives also adds its subtree to the
+// count in the job's record, which shows users the progress of the stage.
 func (s *Store) Arrive(ctx context.Context, p Unit, parts int, rows int64) (last bool, err error) {
 	all := arrival{From: p.Part - 1, Parts: 1, Rows: rows}
 	counted := false
@@ -53,7 +53,7 @@ func (s *Store) Arrive(ctx context.Context, p Unit, parts int, rows int64) (last
 		if width == 1 {
 			return true, nil
 		}
-		if all.From^1 < width { // else the node has no neighbour
+		if all.From^1 < width { // else the node has no sibling
 			first, err := s.meet(ctx, fmt.Sprintf("%s%s/%s/%d-%d", joinFolder, p.Job, p.Stage, level+1, all.From/2), all)
 			if err != nil || first.From == all.From {
 				return false, err
@@ -65,10 +65,10 @@ func (s *Store) Arrive(ctx context.Context, p Unit, parts int, rows int64) (last
 	}
 }
 
-// maxGroups is how many times a stage updates the count in the job's record.
+// maxGroups bounds the updates of the count in the job's record per stage.
 const maxGroups = 32
 
-// meet leaves an arrival at a node, and returns the arrival that was there first.
+// meet leaves an arrival at a node. It returns the arrival that was first there, which may be mine.
 func (s *Store) meet(ctx context.Context, key string, mine arrival) (first arrival, err error) {
 	value, err := json.Marshal(mine)
 	if err != nil {
@@ -85,8 +85,8 @@ func (s *Store) meet(ctx context.Context, key string, mine arrival) (first arriv
 	return first, there.Decode(&first)
 }
 
-// count adds a completed group of parts to the job's record. A failure does not matter much,
-// because all parts are counted when the stage ends.
+// count adds a completed group of parts to the job's record. Errors are ignored, because the end of
+// the stage counts all parts again.
 func (s *Store) count(ctx context.Context, p Unit, group arrival) {
 	_, _ = s.Advance(ctx, p.Whole(), func(t *Transaction) {
 		bit := uint32(1) << group.From
@@ -99,7 +99,7 @@ func (s *Store) count(ctx context.Context, p Unit, group arrival) {
 	})
 }
 
-// A note describes a job that was set aside.
+// A note records that a job was set aside.
 type note struct {
 	Job  string `json:"job"`
 	Mark string `json:"mark"`
@@ -109,14 +109,14 @@ func asideKey(kind string, object []string) string {
 	return asideFolder + nameOf(kind, object)
 }
 
-// nameOf returns the name of the record about jobs of a kind for an object.
+// nameOf hashes a kind and an object to the name of a record.
 func nameOf(kind string, object []string) string {
 	sum := sha256.Sum256([]byte(kind + "\x00" + strings.Join(object, "\x00")))
 	return hex.EncodeToString(sum[:16])
 }
 
-// SetAside notes that a job was set aside which a worker had begun by itself. No worker begins such
-// a job again while the object has the same mark, such as the version of a table. See
+// SetAside notes that a job was set aside that a worker had begun after a look. No worker begins
+// such a job again while the object has the same mark, such as the version of a table. See
 // [Store.IsAside].
 func (s *Store) SetAside(ctx context.Context, job *Transaction) error {
 	key := asideKey(job.Kind, job.Object)
@@ -125,6 +125,7 @@ func (s *Store) SetAside(ctx context.Context, job *Transaction) error {
 		return err
 	}
 	there, err := s.records.Get(ctx, key)
+	// An equal note needs no write.
 	if err != nil && !errors.Is(err, record.ErrNotExist) || err == nil && string(there.Value) == string(value) {
 		return err
 	}
@@ -137,7 +138,7 @@ func (s *Store) SetAside(ctx context.Context, job *Transaction) error {
 	return err
 }
 
-// IsAside reports whether a job of that kind for the object, with that mark, was set aside and not
+// IsAside reports whether a job of the kind for the object, with the mark, was set aside and not
 // resumed since.
 func (s *Store) IsAside(ctx context.Context, kind string, object []string, mark string) (bool, error) {
 	there, err := s.records.Get(ctx, asideKey(kind, object))

@@ -10,19 +10,19 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// LookAt returns the unit of a look for a kind and an object: the check of a worker whether a job would have something
-// to do. Its record exists while it runs, and holds its holder and the number of earlier looks that crashed their
-// process. The record is deleted when a look ends normally. After too many crashes it stays, and no worker looks again
-// until a user resumes the job that stands for the look.
+// LookAt returns the unit of a look for a kind and an object: a worker's check whether a job would have work. Its record
+// exists while the look runs, and contains its holder and the number of earlier looks that crashed their process. The
+// record is deleted when a look ends normally. After too many crashes it stays, and no worker looks again until a user
+// resumes the job that represents the look.
 func LookAt(kind string, object []string) Unit { return Unit{look: nameOf(kind, object)} }
 
-// EndLook records that a look has ended. It does nothing when another worker has taken the look
-// over.
+// EndLook deletes the record of a look that has ended. It does nothing if another worker has taken
+// the look over.
 func (s *Store) EndLook(ctx context.Context, look Unit, holder string) error {
 	return s.deleteLook(ctx, look, func(t *Transaction) bool { return t.Work.Holder == holder })
 }
 
-// ForgetLook lets workers look again after a look was set aside.
+// ForgetLook deletes the record of a look that was set aside, so that workers look again.
 func (s *Store) ForgetLook(ctx context.Context, kind string, object []string) error {
 	return s.deleteLook(ctx, LookAt(kind, object), func(t *Transaction) bool { return t.Work.Aside })
 }
@@ -40,15 +40,16 @@ func (s *Store) deleteLook(ctx context.Context, look Unit, as func(*Transaction)
 	return err
 }
 
-// JobOfLook makes and returns the job that stands for a look that was set aside, nil when it exists
-// already. Users see that it failed and is set aside. When it is resumed, it begins with the look.
-// A job that a user has ended instead stands for the look until its record expires.
+// JobOfLook creates and returns the job that represents a look that was set aside, or nil if that
+// job exists already. Users see the job as failed and set aside. When it is resumed, it begins with
+// the look. If a user ends the job instead, it blocks the look until its record expires.
 func (s *Store) JobOfLook(ctx context.Context, kind string, object []string) (*Transaction, error) {
 	ref := Ref{Unit: LookAt(kind, object)}
 	look, err := s.getIfAny(ctx, ref)
 	if err != nil || look == nil || !look.Work.Aside {
 		return nil, err
 	}
+	// An earlier call has created the job. It is missing if its record has expired.
 	if look.Result != nil {
 		var id string
 		if err := json.Unmarshal(look.Result, &id); err != nil {
@@ -68,6 +69,7 @@ func (s *Store) JobOfLook(ctx context.Context, kind string, object []string) (*T
 	if err != nil {
 		return nil, err
 	}
+	// If this fails, another call creates a second job, which is harmless.
 	_, err = s.change(ctx, ref, nil, func(t *Transaction) error {
 		t.Result = id
 		return nil

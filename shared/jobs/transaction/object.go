@@ -6,7 +6,8 @@ import (
 	"tiltyard/shared/protocol/auth"
 )
 
-// ObjectOf returns what a job or a change of a kind is about. For a transaction on several tables it is the root.
+// ObjectOf returns the object on which a job or a change of a kind works, for access checks. It is the root namespace for
+// a transaction on several tables.
 func ObjectOf(kind string, id []string) auth.Object {
 	if len(id) == 0 || strings.HasSuffix(kind, "namespace") { // such as "create-namespace"
 		return auth.Namespace(id)

@@ -10,10 +10,10 @@ import (
 )
 
 // A Ref refers to a transaction, to a part of a job, or to a look. An id is parsed into a Ref once, where it enters the
-// program ([ParseID]). The methods of [Store] derive the key of a record from the Ref, and never parse a key. A Ref has
-// a unit, the digits of a record, a change, or the table of a commit.
+// program ([ParseID]). The methods of [Store] derive record keys from the Ref and never parse them. One of these is set: a
+// unit, the digits of a record, a change, or the table of a commit.
 type Ref struct {
-	Unit    Unit     // a job, or what belongs to one
+	Unit    Unit     // a job, a part or a look
 	Table   []string // the table of a commit
 	Branch  string   // the branch of a commit; "" is the table itself
 	Version uint64   // the version of a commit; 0 when only the UUID is known
@@ -23,29 +23,29 @@ type Ref struct {
 	change *madeChange
 }
 
-// A madeChange is the contents of the id of a change.
+// A madeChange is the decoded id of a change.
 type madeChange struct {
 	Change
 	id string
 	at time.Time
 }
 
-// A Unit is what one worker holds at a time: a job, a part of one of its stages, or a look. Parts
-// count from 1.
+// A Unit is the piece of work that one worker leases at a time: a job, a part of one of its stages,
+// or a look. Parts count from 1.
 type Unit struct {
 	Job   string // the id of the job
 	Stage string // stage of a part; "" when Part is 0
-	Part  int    // 0 is the job itself
-	look  string // name of a look, whose other fields are empty: see [LookAt]
+	Part  int    // 0 for the job itself
+	look  string // name of a look, else ""; its other fields are empty: see [LookAt]
 }
 
-// Whole returns the job that a unit belongs to.
+// Whole returns the job of a unit.
 func (p Unit) Whole() Unit { return Unit{Job: p.Job} }
 
-// isJob reports whether a unit is a job and neither a part nor a look.
+// isJob reports whether the unit is a job, as opposed to a part or a look.
 func (p Unit) isJob() bool { return p.Job != "" && p.Part == 0 }
 
-// String describes a unit for users.
+// String describes the unit for users.
 func (p Unit) String() string {
 	switch {
 	case p.look != "":
@@ -56,14 +56,14 @@ func (p Unit) String() string {
 	return fmt.Sprintf("part %d of stage %s", p.Part, p.Stage)
 }
 
-// IsRecorded reports whether the transaction has a record, which [Store.Get] reads. Other changes and commits have one
-// only if a client has altered them.
+// IsRecorded reports whether [Store.Get] can read the transaction. Other commits and changes have a record only if a
+// client has altered them.
 func (r Ref) IsRecorded() bool { return r.Unit != Unit{} || r.record != "" }
 
-// IsChange reports whether the transaction is a change whose id contains it.
+// IsChange reports whether the ref is the id of a change, which contains the change.
 func (r Ref) IsChange() bool { return r.change != nil }
 
-// The folders of the records of transactions. The records of commits and changes share one.
+// The folders of transaction records. Commits and changes use the same one.
 const (
 	jobFolder    = "job"
 	partFolder   = "part"
@@ -85,7 +85,7 @@ func (r Ref) key() string {
 	}
 }
 
-// id returns the id that texts and records have, "" for a commit without a record.
+// id returns the id of the transaction for texts and records; "" for a commit without a record.
 func (r Ref) id() string {
 	switch u := r.Unit; {
 	case r.record != "":
@@ -101,13 +101,14 @@ func (r Ref) id() string {
 	}
 }
 
+// partID returns the key of a part's record below partFolder. Four digits keep the parts in order.
 func (p Unit) partID() string { return fmt.Sprintf("%s/%04d", stageID(p.Job, p.Stage), p.Part) }
 
-// stageID returns the folder of the parts of a stage, below partFolder.
+// stageID returns the folder of a stage's parts, below partFolder.
 func stageID(job, stage string) string { return job + "/" + stage }
 
-// recorded refers to the record that a commit or a change gets when a client alters it. Writers choose the UUIDs of their
-// commits, so its name depends on the table as well. A commit must have a UUID.
+// recorded returns a ref to the record that a commit or a change gets when a client alters it. Its name also depends on
+// the table, because writers choose the UUIDs of their commits. A commit must have a UUID.
 func (r Ref) recorded() Ref {
 	switch {
 	case r.change != nil:
@@ -118,14 +119,14 @@ func (r Ref) recorded() Ref {
 	return r
 }
 
-// recordOf refers to the record with the name that a text has.
+// recordOf returns a ref to the record that is named by the hash of a text.
 func recordOf(text string) Ref {
 	sum := sha256.Sum256([]byte(text))
 	return Ref{record: hex.EncodeToString(sum[:idDigits/2])}
 }
 
-// NotFound is the error for a transaction that does not exist. The error for a commit comes from
-// its table instead.
+// NotFound returns the TransactionNotFound error. Commits that do not exist cause an error of their
+// table instead.
 func NotFound(ref Ref) error { return notFound(ref.id(), nil) }
 
 func notFound(id string, err error) error {

@@ -20,12 +20,12 @@ import (
 // Retention is how long the record of a job is kept after its end.
 const Retention = 30 * 24 * time.Hour
 
-// A Store holds the records of transactions. It is safe for concurrent use. Its errors are protocol
-// errors.
+// A Store reads and writes the records of transactions. It is safe for concurrent use. Its errors
+// are protocol errors.
 type Store struct {
 	records record.Store
 	now     func() time.Time
-	ended   func(ctx context.Context, job *Transaction) // nil: nobody wants to know
+	ended   func(ctx context.Context, job *Transaction) // may be nil; see WatchEnds
 }
 
 // Open returns the transactions in a record store.
@@ -33,15 +33,16 @@ func Open(records record.Store, now func() time.Time) *Store {
 	return &Store{records: records, now: now}
 }
 
-// WatchEnds has a function called with each job that ends, soon after that. The process may die before. It must be
-// called before the store is used.
+// WatchEnds sets a function that is called once a job has ended. It is not called if the process dies first. WatchEnds
+// must be called before the store is used.
 func (s *Store) WatchEnds(ended func(ctx context.Context, job *Transaction)) { s.ended = ended }
 
-// Begin makes the record of a queued job. Kind names the work that it will do on the object.
+// Begin creates the record of a queued job. kind names its work on the object.
 func (s *Store) Begin(ctx context.Context, kind string, object []string) (*Transaction, error) {
 	return s.begin(ctx, &Transaction{Kind: kind, Object: object})
 }
 
+// begin creates the record of a job. Its status is queued unless t sets another one.
 func (s *Store) begin(ctx context.Context, t *Transaction) (*Transaction, error) {
 	now := s.now().UTC()
 	t.ID, t.Status, t.Created, t.Updated = newJobID(now), cmp.Or(t.Status, transactionapi.Queued), now, now
@@ -54,9 +55,8 @@ func (s *Store) begin(ctx context.Context, t *Transaction) (*Transaction, error)
 }
 
 // IDOfCommit returns the id of the transaction of a commit with a known branch, version and UUID.
-// Usually it sends no request (see [CommitID]); for a table with a very long name it makes a
-// record. It never fails, because the commit has been made: when the record cannot be written, the
-// id is "".
+// It writes a record only if the table's name is too long for an id (see [CommitID]). It never
+// fails, because the commit has been made: if that write fails, the id is "".
 func (s *Store) IDOfCommit(ctx context.Context, table []string, commit Commit) string {
 	if id, ok := CommitID(table, commit); ok || commit.UUID == "" {
 		return id
@@ -71,7 +71,7 @@ func (s *Store) IDOfCommit(ctx context.Context, table []string, commit Commit) s
 	return ref.id()
 }
 
-// Get returns the transaction that a record holds.
+// Get returns the transaction of a record.
 func (s *Store) Get(ctx context.Context, ref Ref) (*Transaction, error) {
 	t, _, err := s.read(ctx, ref)
 	if err != nil {
@@ -80,12 +80,13 @@ func (s *Store) Get(ctx context.Context, ref Ref) (*Transaction, error) {
 	return t, nil
 }
 
-// GetCommit returns the record of a commit of a known UUID, or nil when it has none.
+// GetCommit returns the recorded transaction of a commit with a known UUID, or nil if it has no
+// record.
 func (s *Store) GetCommit(ctx context.Context, ref Ref) (*Transaction, error) {
 	return s.getIfAny(ctx, ref.recorded())
 }
 
-// getIfAny returns the transaction of a record, nil when there is none.
+// getIfAny returns the transaction of a record, or nil if there is none.
 func (s *Store) getIfAny(ctx context.Context, ref Ref) (*Transaction, error) {
 	t, _, err := s.read(ctx, ref)
 	if errors.Is(err, record.ErrNotExist) {
@@ -97,13 +98,14 @@ func (s *Store) getIfAny(ctx context.Context, ref Ref) (*Transaction, error) {
 	return t, nil
 }
 
-// Alter makes the changes that a user asks for, all or none, and returns the transaction as it is
-// afterwards. Any status may follow any other.
+// Alter applies a user's actions, all or none, and returns the transaction as it is afterwards. Any
+// status may follow any other.
 func (s *Store) Alter(ctx context.Context, ref Ref, actions []transactionapi.Action) (*Transaction, error) {
 	return s.change(ctx, ref, nil, func(t *Transaction) error { return t.apply(actions) })
 }
 
-// AlterCommit is Alter for a commit, which may have no record yet. commit is its content.
+// AlterCommit alters a commit as [Store.Alter] does. It creates the record from commit if there is
+// none yet.
 func (s *Store) AlterCommit(ctx context.Context, ref Ref, commit Commit, actions []transactionapi.Action) (*Transaction, error) {
 	ref.UUID = commit.UUID
 	return s.change(ctx, ref.recorded(), OfCommit(ref.Table, commit), func(t *Transaction) error {
@@ -111,9 +113,9 @@ func (s *Store) AlterCommit(ctx context.Context, ref Ref, commit Commit, actions
 	})
 }
 
-// Advance lets the worker of a job change its record. When the job has ended, for whatever reason,
-// the error is ErrEnded and change is not called. change may be called several times, each time
-// with the current transaction.
+// Advance changes a job's record on behalf of its worker. If the job has ended, the error is
+// ErrEnded and change is not called. change may be called several times, each time with the current
+// transaction.
 func (s *Store) Advance(ctx context.Context, job Unit, change func(*Transaction)) (*Transaction, error) {
 	return s.change(ctx, Ref{Unit: job}, nil, func(t *Transaction) error {
 		if t.Status.Ended() {
@@ -130,8 +132,8 @@ const (
 	maxPause    = 200 * time.Millisecond
 )
 
-// change replaces a record by the result of apply. It starts again when another writer was faster.
-// A missing record begins as fresh; with a nil fresh it is TransactionNotFound.
+// change replaces a record by the result of apply and retries on conflicts. A missing record starts
+// from fresh; with a nil fresh the error is TransactionNotFound.
 func (s *Store) change(ctx context.Context, ref Ref, fresh *Transaction, apply func(*Transaction) error) (*Transaction, error) {
 	for attempt := range maxAttempts {
 		t, version, err := s.read(ctx, ref)
@@ -146,14 +148,17 @@ func (s *Store) change(ctx context.Context, ref Ref, fresh *Transaction, apply f
 		if err := apply(t); err != nil {
 			return nil, err
 		}
+		// Equal states need no write, and a repeated call then has no effect.
 		if unchanged(before, t) {
 			return t, nil
 		}
 		t.Updated = s.now().UTC()
+		// Only jobs and parts have events.
 		if ref.Unit.Job != "" {
 			t.observe(before, t.Updated)
 		}
 		_, err = s.write(ctx, ref, t, version, t.expires())
+		// Report the end of a job once: when the write that ended it succeeded.
 		if err == nil && s.ended != nil && ref.Unit.isJob() && t.Status.Ended() && t.Status != before.Status {
 			s.ended(context.WithoutCancel(ctx), t)
 		}
@@ -170,6 +175,7 @@ func (s *Store) change(ctx context.Context, ref Ref, fresh *Transaction, apply f
 	}
 }
 
+// unchanged reports whether two states are equal. Nil and empty properties are equal.
 func unchanged(a, b *Transaction) bool {
 	if len(a.Properties) == 0 && len(b.Properties) == 0 {
 		bare := *b
@@ -179,7 +185,7 @@ func unchanged(a, b *Transaction) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// clone returns a copy that shares only byte slices with t, which are replaced and never changed.
+// clone returns a copy that shares only byte slices with t. These are replaced, never modified.
 func (t *Transaction) clone() *Transaction {
 	c := *t
 	c.Properties = maps.Clone(t.Properties)
@@ -191,8 +197,8 @@ func (t *Transaction) clone() *Transaction {
 	return &c
 }
 
-// expires returns the time at which the record may be deleted. The records of jobs that run or were
-// set aside, and of commits that a client has altered, stay.
+// expires returns the time at which the record may be deleted, or zero for records that stay:
+// running jobs, jobs that were set aside, and altered commits and changes.
 func (t *Transaction) expires() time.Time {
 	if t.Commit == nil && t.Change == nil && t.Status.Ended() && !t.isAside() {
 		return t.Updated.Add(Retention)
@@ -218,6 +224,7 @@ func decode(ref Ref, r record.Record) (*Transaction, error) {
 	return t, nil
 }
 
+// write stores a transaction if its record still has the version, "" for a new one.
 func (s *Store) write(ctx context.Context, ref Ref, t *Transaction, version string, expires time.Time) (string, error) {
 	value, err := json.Marshal(t)
 	if err != nil {
@@ -230,8 +237,8 @@ func (s *Store) write(ctx context.Context, ref Ref, t *Transaction, version stri
 }
 
 // Jobs lists the records of jobs, newest first: at most limit of them after the given id. next is
-// the id to continue after, "" at the end. A page may be short. When the error is that of
-// [format.Newer], the rest of the page is there.
+// the id to continue after, "" at the end. A page may be short. With an error that [format.Newer]
+// recognizes, the page contains all readable jobs.
 func (s *Store) Jobs(ctx context.Context, after string, limit int) (jobs []*Transaction, next string, err error) {
 	page, err := s.records.List(ctx, jobFolder, after, limit)
 	if err != nil {
@@ -243,6 +250,7 @@ func (s *Store) Jobs(ctx context.Context, after string, limit int) (jobs []*Tran
 		switch {
 		case wrong == nil:
 			jobs = append(jobs, t)
+		// Return the readable jobs too, so that an old worker can still serve them.
 		case format.Newer(wrong):
 			err = wrong
 		default:
@@ -252,7 +260,7 @@ func (s *Store) Jobs(ctx context.Context, after string, limit int) (jobs []*Tran
 	return jobs, page.Next, err
 }
 
-// translate turns errors of records into protocol errors.
+// translate turns errors of the record store into protocol errors.
 func (s *Store) translate(ref Ref, err error) error {
 	switch {
 	case errors.Is(err, record.ErrNotExist):

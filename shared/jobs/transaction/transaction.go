@@ -1,17 +1,18 @@
-// Package transaction holds the records of transactions: jobs, which run longer than the requests
+// Package transaction stores the records of transactions: jobs, which run longer than the requests
 // that start them, commits of tables, and other changes.
 //
 // A job has a record from the beginning. Its worker moves it from queued to running to its end
 // ([Store.Advance]); users may change its status and properties at any time ([Store.Alter]). Each
 // change is one conditional write, so no change is lost. A job that a user has ended stays ended:
-// the worker gets [ErrEnded]. One worker at a time holds a job, for as long as it sends heartbeats
+// the worker gets [ErrEnded]. One worker at a time leases a job, for as long as it sends heartbeats
 // (work.go).
 //
-// A commit needs no record. Its contents are in the version that it made, and its id names that
-// version ([CommitID]). When a client alters the transaction, it gets a record, which from then on
-// holds its state. The same applies to a [Change], whose id contains the change itself.
+// A commit needs no record. The version that it made contains its contents, and its id names that
+// version ([CommitID]). When a client alters the transaction, it gets a record, which contains its
+// state from then on. The same applies to a [Change], whose id contains the change itself.
 //
-// An id is parsed where it enters the program, into a [Ref] (ref.go), from which the store derives keys.
+// An id is parsed where it enters the program, into a [Ref] (ref.go), from which the store derives
+// keys.
 package transaction
 
 import (
@@ -29,10 +30,10 @@ import (
 // ErrEnded means that another worker or a user has ended the job.
 var ErrEnded = errors.New("the transaction has ended")
 
-// A Transaction is a job, a commit or a change, as it was when it was read.
+// A Transaction is a copy of a job, a commit or a change at the time it was read.
 type Transaction struct {
 	ID         string                `json:"id"`
-	Kind       string                `json:"kind"`             // the kind of a job; the operation of a commit
+	Kind       string                `json:"kind"`             // the kind of a job, or the operation of a commit
 	Object     []string              `json:"object,omitempty"` // id of the table or namespace that it changes
 	Status     transactionapi.Status `json:"status"`
 	Properties map[string]string     `json:"properties,omitempty"` // set by users
@@ -45,20 +46,20 @@ type Transaction struct {
 	Updated    time.Time             `json:"updated"`
 	Commit     *Commit               `json:"commit,omitempty"` // nil for a job
 	Change     *Change               `json:"change,omitempty"` // nil for jobs and commits
-	Work       *Work                 `json:"work,omitempty"`   // nil unless workers run it
+	Work       *Work                 `json:"work,omitempty"`   // nil unless workers run the job
 }
 
-// A Commit is the commit that made a version of a table.
+// A Commit describes the commit that made a version of a table.
 type Commit struct {
 	UUID        string            `json:"uuid"`
 	Branch      string            `json:"branch,omitempty"` // "" is the table itself
 	Version     uint64            `json:"version"`
-	ReadVersion uint64            `json:"read_version"` // the version that its writer had read
+	ReadVersion uint64            `json:"read_version"` // the version on which its writer based it
 	Operation   string            `json:"operation"`
 	Properties  map[string]string `json:"properties,omitempty"` // set by the writer
 }
 
-// OfCommit returns the transaction of a commit that no client has altered.
+// OfCommit returns the transaction of a commit as it was made, without later alterations.
 func OfCommit(table []string, commit Commit) *Transaction {
 	return &Transaction{
 		Kind: commit.Operation, Object: table, Status: transactionapi.Succeeded,
@@ -66,7 +67,8 @@ func OfCommit(table []string, commit Commit) *Transaction {
 	}
 }
 
-// Describe returns the properties that clients see: those that users have set, and derived ones.
+// Describe returns the properties that clients see: the ones that users set, and derived ones such
+// as the progress.
 func (t *Transaction) Describe() map[string]string {
 	shown := map[string]string{}
 	if t.Failure != "" && t.Status == transactionapi.Failed {
@@ -89,6 +91,7 @@ func (t *Transaction) Describe() map[string]string {
 		shown["rows"] = strconv.FormatInt(t.Rows, 10)
 	}
 	maps.Copy(shown, t.Properties)
+	// Fixed properties come last, so that clients cannot hide them.
 	if t.Change != nil {
 		maps.Copy(shown, t.Change.describe())
 	}
@@ -103,12 +106,13 @@ func (t *Transaction) Describe() map[string]string {
 	return shown
 }
 
-// derived are the properties of a commit that cannot be altered.
+// derived lists the properties of a commit that cannot be altered.
 var derived = []string{"uuid", "branch", "version", "read_version", "operation", "tag"}
 
-// apply makes changes one after the other. After an error, which is a protocol error, the
-// transaction must be discarded.
+// apply applies the actions in order. After an error, which is a protocol error, the transaction
+// must be discarded.
 func (t *Transaction) apply(actions []transactionapi.Action) error {
+	// The caller's map may be shared with another copy.
 	t.Properties = maps.Clone(t.Properties)
 	if t.Properties == nil {
 		t.Properties = map[string]string{}
@@ -131,6 +135,8 @@ func (t *Transaction) apply(actions []transactionapi.Action) error {
 	return protocol.CheckProperties(t.Properties)
 }
 
+// set sets a property as the mode of the action requires: it fails, skips or overwrites if the
+// property exists.
 func (t *Transaction) set(action *transactionapi.SetPropertyAction) error {
 	if err := t.mayChange(action.Key); err != nil {
 		return err
@@ -149,6 +155,7 @@ func (t *Transaction) set(action *transactionapi.SetPropertyAction) error {
 	return nil
 }
 
+// unset deletes a property. A missing one is an error only in the mode Fail.
 func (t *Transaction) unset(action *transactionapi.UnsetPropertyAction) error {
 	if err := t.mayChange(action.Key); err != nil {
 		return err
@@ -163,6 +170,7 @@ func (t *Transaction) unset(action *transactionapi.UnsetPropertyAction) error {
 	return nil
 }
 
+// mayChange returns an InvalidInput error for a property that the commit or change itself determines.
 func (t *Transaction) mayChange(key string) error {
 	if t.Commit != nil && slices.Contains(derived, key) {
 		return protocol.Errorf(protocol.InvalidInput, "property %s of a commit cannot be changed", key)
@@ -175,6 +183,7 @@ func (t *Transaction) mayChange(key string) error {
 	return nil
 }
 
+// quote quotes at most the first 80 bytes of a key for an error message.
 func quote(key string) string {
 	const most = 80
 	return strconv.Quote(key[:min(len(key), most)])

@@ -12,58 +12,58 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// Work is the state that workers keep for a job, or for one part of it, between runs.
+// Work is the state of a job, or of one part of it, that workers keep between runs.
 //
 // A run begins with a write that sets its holder ([Store.Take]) and ends with one that clears it
-// ([Store.Leave]). When a lease has run out and the holder is still set, the run ended together
-// with its process. That counts as a death.
+// ([Store.Leave]). If a lease has run out and the holder is still set, the run ended together with
+// its process. That counts as a death.
 type Work struct {
 	Input      json.RawMessage `json:"input,omitempty"`      // the input of the job
-	By         *auth.Principal `json:"by,omitempty"`         // whose request began the job; nil when none did
-	Mark       string          `json:"mark,omitempty"`       // set for a job that a worker began by itself: see [Store.SetAside]
+	By         *auth.Principal `json:"by,omitempty"`         // the principal whose request began the job; nil if no request did
+	Mark       string          `json:"mark,omitempty"`       // set if a worker began the job after a look: see [Store.SetAside]
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"` // state of the stage or part, written by its worker
-	Holder     string          `json:"holder,omitempty"`     // unique name of the run that holds it; "" is none
-	Until      time.Time       `json:"until,omitzero"`       // from then on another run may take it over
-	Due        time.Time       `json:"due,omitzero"`         // from then on its message counts as lost
+	Holder     string          `json:"holder,omitempty"`     // unique name of the run with the lease; "" is none
+	Until      time.Time       `json:"until,omitzero"`       // end of the lease; another run may then take over
+	Due        time.Time       `json:"due,omitzero"`         // time from which on its message counts as lost
 	Paused     bool            `json:"paused,omitempty"`     // no run may take it until a user resumes it
 	Failures   int             `json:"failures,omitempty"`   // runs that failed since the last checkpoint
 	Deaths     int             `json:"deaths,omitempty"`     // runs of the stage or part that ended with their process
 	Aside      bool            `json:"aside,omitempty"`      // set aside: it continues only when a user resumes it
-	Trouble    string          `json:"trouble,omitempty"`    // reason why the last run that failed did so
-	Heavy      bool            `json:"heavy,omitempty"`      // workers of heavy work run it; in a job with parts: run these
-	Events     []Event         `json:"events,omitempty"`     // the changes of the state, in order; see [maxEvents]
-	// EventsOmitted is how many events were left out after the first ones.
+	Trouble    string          `json:"trouble,omitempty"`    // reason why the last failed run failed
+	Heavy      bool            `json:"heavy,omitempty"`      // needs heavy workers; in a job with parts: its parts do
+	Events     []Event         `json:"events,omitempty"`     // changes of the state, in order; see [maxEvents]
+	// EventsOmitted counts the events that were dropped to respect maxEvents.
 	EventsOmitted int `json:"events_omitted,omitempty"`
 
-	// The remaining fields are those of a job. Its parts have records of their own.
+	// The following fields are used for jobs only. Parts have records of their own.
 
 	Look       bool                       `json:"look,omitempty"`       // the job begins with a look: see [Store.JobOfLook]
 	Stage      string                     `json:"stage,omitempty"`      // current stage; "" is the first
-	Pass       int                        `json:"pass,omitempty"`       // how many times some stages have begun again
-	PassAfter  int                        `json:"pass_after,omitempty"` // the number of the stage after which they begin
+	Pass       int                        `json:"pass,omitempty"`       // number of times that some stages were repeated
+	PassAfter  int                        `json:"pass_after,omitempty"` // number of the stage before the repeated ones
 	StagesDone int                        `json:"stages_done,omitempty"`
 	Stages     int                        `json:"stages,omitempty"`
-	Results    map[string]json.RawMessage `json:"results,omitempty"`    // results of stages without parts, by name
+	Results    map[string]json.RawMessage `json:"results,omitempty"`    // by stage: the result, or for a stage with parts their number
 	Parts      int                        `json:"parts,omitempty"`      // number of parts of the stage; 0 before it is known
-	Sent       time.Time                  `json:"sent,omitzero"`        // when messages for all parts were last sent; zero: not yet
+	Sent       time.Time                  `json:"sent,omitzero"`        // when messages for all parts were last sent; zero if never
 	PartsDone  int                        `json:"parts_done,omitempty"` // approximate; see [Store.Arrive]
-	Groups     uint32                     `json:"groups,omitempty"`     // groups of parts that PartsDone includes, one bit each
+	Groups     uint32                     `json:"groups,omitempty"`     // one bit for each group of parts that PartsDone includes
 }
 
-// Held reports whether a run holds the job now.
+// Held reports whether a run has a lease on the job.
 func (w *Work) Held(now time.Time) bool { return w.Holder != "" && now.Before(w.Until) }
 
-// Lost reports whether a message for the job should have reached a worker by now and has not.
+// Lost reports whether a message for the job is overdue.
 func (w *Work) Lost(now time.Time) bool { return !w.Paused && !now.Before(w.Due) }
 
-// free ends a run. The message for the next run is due after the given delay.
+// free ends the lease of a run. The message for the next run is due after the given delay.
 func (w *Work) free(now time.Time, after time.Duration) {
 	w.Holder, w.Until = "", time.Time{}
 	w.Due = now.Add(after + Slack).UTC()
 }
 
 var (
-	// ErrHeld means that another worker holds the unit, or has taken it over.
+	// ErrHeld means that another worker has a lease on the unit.
 	ErrHeld = errors.New("another worker holds the job")
 	// ErrPaused means that a user has paused the job.
 	ErrPaused = errors.New("the job is paused")
@@ -72,29 +72,28 @@ var (
 const (
 	// MaxParts bounds the parts of a stage.
 	MaxParts = 1000
-	// MaxDeaths is how many runs of a unit end together with their process, in each stage of a job, before it is set
-	// aside. All units that a process runs are there when it dies, and one of them, or none, is the reason. So the
-	// first death makes suspects of them, of which a process runs one at a time (package job). Two further deaths
-	// are then hardly another's fault.
+	// MaxDeaths is the number of runs of a unit in one stage that may end together with their process before the unit is set
+	// aside. When a process dies, any of its units may be the cause, or none. The first death makes all of them suspects, and
+	// a process runs one suspect at a time (package jobs). Two further deaths are then hardly caused by another unit.
 	MaxDeaths = 3
-	// Slack is how long after its due time a message counts as lost. Messages wait in the queue
-	// while all workers are busy; a second message that is sent for that reason does no harm.
+	// Slack is the time after which an overdue message counts as lost. Messages may wait in the queue
+	// while all workers are busy; sending a second one for that reason does no harm.
 	Slack = 15 * time.Minute
 )
 
-// BeginWork is Begin for a job that workers run. input is JSON. mark is that of [Store.SetAside],
-// "" for a job that a user asked for. The job is that of the principal of the context.
+// BeginWork creates the record of a job for workers, on behalf of the principal of the context.
+// input is JSON. mark is set for a job that a look began ([Store.SetAside]), and "" for a job that
+// a user requested.
 func (s *Store) BeginWork(ctx context.Context, kind string, object []string, input json.RawMessage, mark string) (*Transaction, error) {
 	return s.begin(ctx, &Transaction{
 		Kind: kind, Object: object, Work: &Work{Input: input, By: auth.FromContext(ctx), Mark: mark, Due: s.now().Add(Slack).UTC()},
 	})
 }
 
-// Take lets the named worker hold a unit for a while. It returns the records of the unit and of its
-// job, which are the same unless the unit is a part. The error is ErrEnded, ErrPaused or ErrHeld
-// when the unit is in that state; with ErrHeld the record contains the end of the lease. A unit
-// whose runs have ended with their processes [MaxDeaths] times is set aside instead, and the error
-// is ErrEnded.
+// Take leases a unit to the named run. It returns the records of the unit and of its job, which are
+// the same unless the unit is a part. The error is ErrEnded, ErrPaused or ErrHeld if the unit is in
+// that state; with ErrHeld the record contains the end of the lease. A unit with [MaxDeaths] deaths
+// is set aside instead, and the error is ErrEnded.
 func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Duration) (taken, job *Transaction, err error) {
 	var fresh, as *Transaction
 	switch {
@@ -111,10 +110,12 @@ func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Dura
 			return err
 		}
 		now := s.now()
+		// A retried write of this same run finds its own name here.
 		if t.Work.Holder != "" && t.Work.Holder != holder {
 			if t.Work.Held(now) {
 				return ErrHeld
 			}
+			// The lease has expired with the holder still set: the run died.
 			t.Work.Deaths++
 		}
 		if t.Work.Deaths >= MaxDeaths {
@@ -130,6 +131,7 @@ func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Dura
 		t.Work.Due = t.Work.Until.Add(Slack)
 		return nil
 	})
+	// The caller needs the end of the lease, which change does not return with an error.
 	if errors.Is(err, ErrHeld) {
 		taken = as
 	}
@@ -142,18 +144,20 @@ func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Dura
 	return taken, job, err
 }
 
-// isAside reports whether a job or a part is set aside. One that a user has ended since then is not.
+// isAside reports whether a job or a part is set aside. A user may have ended it since then; it is
+// not set aside any more.
 func (t *Transaction) isAside() bool {
 	return t.Status == transactionapi.Failed && t.Work != nil && t.Work.Aside
 }
 
-// giveUp ends a job or a part until a user resumes it.
+// giveUp sets a job or a part aside.
 func (t *Transaction) giveUp(reason string) {
 	t.Status, t.Failure = transactionapi.Failed, reason+"; it is set aside until the job is resumed"
 	t.Work.Aside, t.Work.Holder, t.Work.Until = true, "", time.Time{}
 }
 
-// newPart returns the job of a part, which must be running, and the first record of the part.
+// newPart returns the job of a part and the first record of the part. The error is ErrEnded or
+// ErrPaused if the job does not run, or has left the stage.
 func (s *Store) newPart(ctx context.Context, p Unit) (job, fresh *Transaction, err error) {
 	if job, err = s.Job(ctx, p.Whole()); err != nil {
 		return nil, nil, err
@@ -167,6 +171,7 @@ func (s *Store) newPart(ctx context.Context, p Unit) (job, fresh *Transaction, e
 	return job, &Transaction{Kind: job.Kind, Object: job.Object, Status: transactionapi.Queued, Work: &Work{}}, nil
 }
 
+// mayWork returns ErrEnded or ErrPaused if the job or part must not run.
 func mayWork(t *Transaction) error {
 	switch {
 	case t.Status.Ended() || t.Work == nil:
@@ -177,9 +182,9 @@ func mayWork(t *Transaction) error {
 	return nil
 }
 
-// Keep lets the holder change the record of a unit and extend its lease. If the job was paused,
-// Keep makes the change, frees the unit and returns ErrPaused. If the job has ended, or another
-// worker holds the unit, it changes nothing and returns ErrEnded or ErrHeld.
+// Keep changes the record of a unit on behalf of its holder and extends the lease. If the job was
+// paused, Keep makes the change, ends the lease and returns ErrPaused. If the job has ended, or
+// another run has the lease, it changes nothing and returns ErrEnded or ErrHeld.
 func (s *Store) Keep(ctx context.Context, p Unit, holder string, lease time.Duration, change func(*Transaction)) (*Transaction, error) {
 	kept, err := s.hold(ctx, p, holder, func(t *Transaction) {
 		change(t)
@@ -195,8 +200,8 @@ func (s *Store) Keep(ctx context.Context, p Unit, holder string, lease time.Dura
 	return kept, err
 }
 
-// Leave lets the holder change the record of a unit for the last time, and frees it. The message
-// for the next run is due after the given delay.
+// Leave changes the record of a unit for the last time on behalf of its holder, and ends the lease.
+// The message for the next run is due after the given delay.
 func (s *Store) Leave(ctx context.Context, p Unit, holder string, after time.Duration, change func(*Transaction)) (*Transaction, error) {
 	return s.hold(ctx, p, holder, func(t *Transaction) {
 		t.Work.free(s.now(), after)
@@ -204,7 +209,7 @@ func (s *Store) Leave(ctx context.Context, p Unit, holder string, after time.Dur
 	})
 }
 
-// hold changes the record of a unit, as long as the holder still has it.
+// hold changes the record of a unit if the holder still has the lease.
 func (s *Store) hold(ctx context.Context, p Unit, holder string, change func(*Transaction)) (*Transaction, error) {
 	return s.change(ctx, Ref{Unit: p}, nil, func(t *Transaction) error {
 		switch {
@@ -223,7 +228,7 @@ func (s *Store) Job(ctx context.Context, job Unit) (*Transaction, error) {
 	return s.Get(ctx, Ref{Unit: job})
 }
 
-// Part returns the record of a part, nil before its first run.
+// Part returns the record of a part, or nil before its first run.
 func (s *Store) Part(ctx context.Context, p Unit) (*Transaction, error) {
 	t, _, err := s.read(ctx, Ref{Unit: p})
 	if errors.Is(err, record.ErrNotExist) {
@@ -232,7 +237,8 @@ func (s *Store) Part(ctx context.Context, p Unit) (*Transaction, error) {
 	return t, err
 }
 
-// Parts returns the records of the parts of a stage in order. A part before its first run is nil.
+// Parts returns the records of a stage's parts in order. The record of a part is nil before its
+// first run.
 func (s *Store) Parts(ctx context.Context, job Unit, stage string, parts int) ([]*Transaction, error) {
 	found := make([]*Transaction, parts)
 	err := s.eachPart(ctx, job, stage, func(part Unit, r record.Record) (err error) {
@@ -270,8 +276,8 @@ func (s *Store) eachPart(ctx context.Context, job Unit, stage string, f func(par
 	}
 }
 
-// Follow returns a job with the progress of its parts that are running. The job's own record has only
-// that of parts that have ended. It costs a request while a job runs in parts, and none otherwise.
+// Follow returns a job with the progress of its running parts added. The job's own record includes
+// only parts that have ended. Follow costs a request while a job runs in parts, and none otherwise.
 func (s *Store) Follow(ctx context.Context, t *Transaction) (*Transaction, error) {
 	if t.Work == nil || t.Status.Ended() || t.Work.Parts == 0 {
 		return t, nil
@@ -281,6 +287,7 @@ func (s *Store) Follow(ctx context.Context, t *Transaction) (*Transaction, error
 		return nil, err
 	}
 	followed := t.clone()
+	// Count again from the parts: the record includes only ended ones.
 	followed.Done, followed.Rows, followed.Work.PartsDone = 0, 0, 0
 	for _, part := range parts {
 		if part == nil {
@@ -295,9 +302,9 @@ func (s *Store) Follow(ctx context.Context, t *Transaction) (*Transaction, error
 	return followed, nil
 }
 
-// GiveUp sets aside a unit for a reason outside of it, until a user resumes its job. The failure that users
-// see adds why the last run failed, if any has. The error is ErrHeld when a worker holds the unit, and
-// ErrEnded when it has ended.
+// GiveUp sets a unit aside for a reason outside of it. The failure that users see also contains the
+// failure of the last run, if there was one. The error is ErrHeld if a run has the lease, and
+// ErrEnded if the unit has ended.
 func (s *Store) GiveUp(ctx context.Context, p Unit, reason string) (*Transaction, error) {
 	var fresh *Transaction
 	if p.Part != 0 {
@@ -310,6 +317,7 @@ func (s *Store) GiveUp(ctx context.Context, p Unit, reason string) (*Transaction
 		switch err := mayWork(t); {
 		case errors.Is(err, ErrEnded):
 			return err
+		// A run with a lease shows that another message got through.
 		case t.Work.Held(s.now()):
 			return ErrHeld
 		}
@@ -321,8 +329,8 @@ func (s *Store) GiveUp(ctx context.Context, p Unit, reason string) (*Transaction
 	})
 }
 
-// Pause stops the work on a job at its next checkpoint. before reports whether the job was paused
-// already. The error is ErrEnded when it has ended.
+// Pause stops the job at its next checkpoint. before reports whether it was paused already. The
+// error is ErrEnded if the job has ended.
 func (s *Store) Pause(ctx context.Context, job Unit) (before bool, err error) {
 	_, err = s.change(ctx, Ref{Unit: job}, nil, func(t *Transaction) error {
 		if t.Status.Ended() || t.Work == nil {
@@ -335,7 +343,7 @@ func (s *Store) Pause(ctx context.Context, job Unit) (before bool, err error) {
 }
 
 // Resume continues a job that was paused or set aside, and returns its earlier record. The error is
-// ErrEnded when it has ended in another way, also when it was set aside before that.
+// ErrEnded if the job ended in any other way.
 func (s *Store) Resume(ctx context.Context, job Unit) (was *Transaction, err error) {
 	if err := s.resumeParts(ctx, job); err != nil {
 		return nil, err
@@ -352,8 +360,8 @@ func (s *Store) Resume(ctx context.Context, job Unit) (was *Transaction, err err
 	return was, err
 }
 
-// resumeParts resumes the parts that were set aside. It runs before the job itself is resumed, so
-// that no worker meets a part that is still set aside.
+// resumeParts resumes parts that were set aside. It runs before the job itself is resumed, so that
+// no worker meets a part that is still set aside.
 func (s *Store) resumeParts(ctx context.Context, of Unit) error {
 	job, err := s.Job(ctx, of)
 	if err != nil || job.Work == nil || !job.Work.Aside || job.Work.Parts == 0 {
@@ -371,7 +379,7 @@ func (s *Store) resumeParts(ctx context.Context, of Unit) error {
 	return err
 }
 
-// takeUp turns a job or a part that was set aside into one that waits for a worker.
+// takeUp queues a job or a part that was set aside, and resets its counts of failures and deaths.
 func (t *Transaction) takeUp(now time.Time) {
 	if t.Work.Aside {
 		t.Status, t.Failure = transactionapi.Queued, ""
@@ -381,7 +389,7 @@ func (t *Transaction) takeUp(now time.Time) {
 }
 
 // Renew reports whether the message of a job is lost, and records that another one is sent now. Of
-// several callers at the same time only one gets true.
+// several concurrent callers only one gets true.
 func (s *Store) Renew(ctx context.Context, job Unit) (lost bool, err error) {
 	_, err = s.change(ctx, Ref{Unit: job}, nil, func(t *Transaction) error {
 		now := s.now()

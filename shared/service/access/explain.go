@@ -9,7 +9,7 @@ import (
 )
 
 // Explain returns the operations that a subject may perform on an object. Only administrators may
-// ask about other subjects and about objects that are hidden from them; otherwise the answer would
+// query other subjects, and objects that are hidden from themselves; otherwise the answer would
 // reveal that a policy names the object.
 func (s *Service) Explain(ctx context.Context, req *accessapi.ExplainRequest) (*accessapi.ExplainResponse, error) {
 	principal, administrator := auth.FromContext(ctx), auth.MayExplainOthers(ctx)
@@ -32,6 +32,7 @@ func (s *Service) Explain(ctx context.Context, req *accessapi.ExplainRequest) (*
 		object = auth.Namespace(req.ObjectID)
 	}
 	found := auth.Explain(ctx, principal, object)
+	// Other callers learn the decisions, but not the policies behind them.
 	if !administrator {
 		for i := range found.Decisions {
 			found.Decisions[i].Policies = nil
@@ -45,7 +46,7 @@ func (s *Service) Explain(ctx context.Context, req *accessapi.ExplainRequest) (*
 	}, nil
 }
 
-// seen returns an error unless the object exists for the caller.
+// seen returns an error unless the object exists and the caller may see it.
 func (s *Service) seen(ctx context.Context, req *accessapi.ExplainRequest) error {
 	if req.OfNamespace() {
 		_, err := s.names.Namespaces.Get(ctx, req.ObjectID)

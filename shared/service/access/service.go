@@ -1,4 +1,4 @@
-// Package access answers which operations a subject may perform on an object.
+// Package access implements the operation that returns the permissions of a subject on an object.
 package access
 
 import (
@@ -6,13 +6,13 @@ import (
 	"tiltyard/shared/http/httpapi"
 )
 
-// A Service answers the operations on access.
+// A Service implements the operations on access.
 type Service struct{ names *catalog.Catalog }
 
 // New returns the service over a catalog.
 func New(names *catalog.Catalog) *Service { return &Service{names} }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{httpapi.JSON("ExplainAccess", s.Explain)}
 }

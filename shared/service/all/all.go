@@ -1,6 +1,6 @@
 // Package all joins all services over one set of stores, so that one process serves the operations
-// that the functions serve together. It builds the same catalog, engine and services as they do and
-// has no handlers of its own.
+// that the Lambda functions serve together. It builds the same catalog, engine and services and has
+// no handlers of its own.
 package all
 
 import (
@@ -40,39 +40,41 @@ import (
 	"tiltyard/shared/work/refresh"
 )
 
-// Services holds all services over one set of stores.
+// Services contains all services over one set of stores.
 type Services struct {
 	Routes []httpapi.Route
-	Worker *jobs.Worker     // runs jobs; nil when the stores have no queue
+	Worker *jobs.Worker     // runs jobs; nil if the stores have no queue
 	Keeper *maintain.Keeper // maintains the tables
-	// Follow suggests a look at all views that are refreshed without requests.
+	// Follow schedules a look at each view with automatic refresh.
 	Follow func(ctx context.Context) error
-	// Announce has a worker announce the changes that no look has announced; nil when there are no events.
+	// Announce schedules the announcement of changes that no look has announced; nil if there are no
+	// events.
 	Announce func(ctx context.Context) error
 }
 
-// Options configures the services. A field that is zero means its default.
+// Options configure the services. The zero value of a field means its default.
 type Options struct {
-	Uploads arrowipc.Limits // bounds Arrow bodies
-	// RequestTimeout is the longest time that a request may take.
+	Uploads arrowipc.Limits // limits of Arrow bodies
+	// RequestTimeout is the longest time of a request.
 	RequestTimeout time.Duration
-	Logger         *slog.Logger   // for messages of jobs
-	Memory         *memory.Budget // bounds the memory of jobs; nil: no bound
-	Keys           secretbox.Keys // seal secrets; nil: there are none
+	Logger         *slog.Logger   // for messages about jobs
+	Memory         *memory.Budget // bounds the memory of jobs; nil sets no bound
+	Keys           secretbox.Keys // seals secrets; nil disables them
 	Runtimes       udf.Runtimes   // runtimes of functions that need a configuration
-	// EventTarget receives forwarded events, at EventAddress. Nil: events are not forwarded.
+	// EventTarget receives forwarded events, and EventAddress identifies it. If EventTarget is nil,
+	// events are not forwarded.
 	EventTarget  forward.Target
 	EventAddress string
 }
 
-// Routes returns the routes of all services. The handler answers every other operation as not
-// supported. Without a record store, records are objects in the home root. The uploads limits apply
-// to Arrow bodies.
+// Routes returns the routes of all services. The handler refuses every other operation as not
+// supported. Without a record store, records are objects in the home root. uploads are the limits
+// of Arrow bodies.
 func Routes(stores tables.Stores, uploads arrowipc.Limits) []httpapi.Route {
 	return Open(stores, Options{Uploads: uploads}).Routes
 }
 
-// Open returns all services. The worker takes no jobs until its Serve is called.
+// Open returns all services. The worker runs no jobs until its Serve is called.
 func Open(stores tables.Stores, opts Options) Services {
 	if stores.Records == nil {
 		stores.Records = objectrecord.Open(stores.Objects.Home().Store, stores.Now)
@@ -102,6 +104,7 @@ func Open(stores tables.Stores, opts Options) Services {
 	if tables.Jobs != nil && tables.Announcer != nil {
 		all.Announce = func(ctx context.Context) error { return tables.Jobs.Suggest(ctx, changefeed.AllKind, nil, 0) }
 	}
+	// Programs without a queue only serve requests.
 	if tables.Jobs != nil {
 		all.Worker = &jobs.Worker{
 			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger, Memory: opts.Memory,

@@ -19,8 +19,8 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// Create makes a table from uploaded rows. It fills a table that was only declared. If the table
-// already holds data, the mode of the request decides: an error, no change, or a new version that
+// Create creates a table from uploaded rows. If the table was only declared, Create fills it. If
+// the table has data, the mode of the request decides: an error, no change, or a new version that
 // replaces all rows.
 func (s *Service) Create(ctx context.Context, req *dataapi.CreateTableRequest) (*dataapi.CreateTableResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
@@ -47,7 +47,7 @@ func (s *Service) Create(ctx context.Context, req *dataapi.CreateTableRequest) (
 }
 
 // createNew writes the rows to a new location and then gives the location its name, which is the
-// moment at which the table exists. While it writes, it looks up whether the name is free.
+// moment at which the table exists. Meanwhile it checks whether the name is free.
 func (s *Service) createNew(ctx context.Context, req *dataapi.CreateTableRequest, opts dataset.CreateOptions) (*dataapi.CreateTableResponse, error) {
 	name := s.probe(ctx, req.ID)
 	upload, err := s.open(ctx, req.Body)
@@ -69,10 +69,12 @@ func (s *Service) createNew(ctx context.Context, req *dataapi.CreateTableRequest
 	return s.created(ctx, made, done), nil
 }
 
-// stableRowIDsOption is the storage option by which native LanceDB's clients ask for stable row ids.
+// stableRowIDsOption is the storage option with which native LanceDB clients request stable row
+// ids.
 const stableRowIDsOption = "new_table_enable_stable_row_ids"
 
-// optionsOf returns the options of the new table.
+// optionsOf returns the options of the new table. The storage option overrides the configured
+// default.
 func (s *Service) optionsOf(req *dataapi.CreateTableRequest) (dataset.CreateOptions, error) {
 	opts := s.tables.Rows.NewTables
 	text, given := req.StorageOptions[stableRowIDsOption]
@@ -87,8 +89,8 @@ func (s *Service) optionsOf(req *dataapi.CreateTableRequest) (dataset.CreateOpti
 	return opts, nil
 }
 
-// failed ends a create whose rows cannot be used. Most often the name was taken in the meantime;
-// the mode of the request may allow that.
+// failed ends a create whose rows could not be written. Most often another request took the name
+// meanwhile; the mode of the request may permit that.
 func (s *Service) failed(ctx context.Context, req *dataapi.CreateTableRequest, location objectstore.Location, sent *arrow.Schema, cause error) (*dataapi.CreateTableResponse, error) {
 	cause = discard(ctx, location, cause)
 	if protocol.CodeOf(cause) != protocol.TableAlreadyExists || req.Mode != protocol.CreateModeExistOk {
@@ -101,8 +103,8 @@ func (s *Service) failed(ctx context.Context, req *dataapi.CreateTableRequest, l
 	return s.keep(ctx, there, req, sent)
 }
 
-// discard deletes the files of a table that was not created, and returns the cause. No other
-// process can refer to the location yet.
+// discard deletes the files of a table that was not created, and returns cause. No other process
+// can refer to the location yet.
 func discard(ctx context.Context, location objectstore.Location, cause error) error {
 	err := claim.DeleteFiles(context.WithoutCancel(ctx), location)
 	return errors.Join(cause, err)
@@ -118,7 +120,7 @@ func (s *Service) move(ctx context.Context, from objectstore.Location, to *catal
 	return s.created(ctx, to, done), nil
 }
 
-// createOver handles a create whose name is taken.
+// createOver creates a table whose name is taken.
 func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *dataapi.CreateTableRequest, opts dataset.CreateOptions) (*dataapi.CreateTableResponse, error) {
 	table := s.tables.At(t)
 	filled, err := table.HasData(ctx)
@@ -126,6 +128,7 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *dataapi
 		return nil, err
 	}
 	keep := filled && req.Mode == protocol.CreateModeExistOk
+	// The public specification ignores the rows, so they need not be read.
 	if keep && req.Dialect != protocol.DialectLanceDB {
 		return s.keep(ctx, t, req, nil)
 	}
@@ -148,8 +151,9 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *dataapi
 	return s.created(ctx, t, done), nil
 }
 
-// keep answers a create that found a table and left it unchanged. The public specification ignores the
-// rows; for clients of LanceDB they need the schema of the table, as in native LanceDB.
+// keep returns the answer for an existing table that stays unchanged. The public specification
+// ignores the rows; for LanceDB clients they must have the schema of the table, as in native
+// LanceDB.
 func (s *Service) keep(ctx context.Context, t *catalog.Table, req *dataapi.CreateTableRequest, sent *arrow.Schema) (*dataapi.CreateTableResponse, error) {
 	return engine.Read(ctx, s.tables.At(t), nil, func(_ context.Context, d *dataset.Dataset) (*dataapi.CreateTableResponse, error) {
 		if req.Dialect == protocol.DialectLanceDB {
@@ -164,7 +168,7 @@ func (s *Service) keep(ctx context.Context, t *catalog.Table, req *dataapi.Creat
 	})
 }
 
-// sameSchema compares the names and types of columns.
+// sameSchema returns an error if the names or types of the columns differ.
 func sameSchema(table *schema.Schema, sent *arrow.Schema) error {
 	if _, err := table.Match(sent); err != nil {
 		return err
@@ -177,13 +181,14 @@ func sameSchema(table *schema.Schema, sent *arrow.Schema) error {
 	return nil
 }
 
-// created answers a create that wrote a version.
+// created returns the answer of a create that made a version.
 func (s *Service) created(ctx context.Context, t *catalog.Table, done engine.Written) *dataapi.CreateTableResponse {
 	made := answer(t, done.Version)
 	made.TransactionID = s.tables.Transactions.IDOfCommit(ctx, t.ID, transaction.Commit{Version: uint64(done.Version), UUID: done.Transaction})
 	return made
 }
 
+// answer returns the answer for a table at a version.
 func answer(t *catalog.Table, version int64) *dataapi.CreateTableResponse {
 	return &dataapi.CreateTableResponse{Location: t.Location.URI, Version: version, Properties: t.Properties}
 }

@@ -8,9 +8,9 @@ import (
 	"tiltyard/shared/protocol/dataapi"
 )
 
-// Insert appends uploaded rows to a table. In mode overwrite the rows replace all rows of the
-// table. Rows for a table that was only declared create it. The rows of a part of a multipart write
-// wait until that is completed.
+// Insert appends uploaded rows to a table. In mode overwrite they replace all rows of the table.
+// Rows for a table that was only declared create it. If the request is a part of a multipart write,
+// its rows become visible when that write completes.
 func (s *Service) Insert(ctx context.Context, req *dataapi.InsertRequest) (*dataapi.InsertResponse, error) {
 	if req.UploadID != "" {
 		return s.insertPart(ctx, req)

@@ -14,11 +14,11 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// The service has no write-ahead log: every table answers as if its log were off and empty, and flushing and compacting
-// have nothing to do. A table with the log of a native writer is not written, and is read without the log only if a
-// request permits that.
+// The service has no write-ahead log: every table behaves as if its log were off and empty, and flushing and compacting
+// have nothing to do. A table with the log of a native writer cannot be written. It is read without the log, and only if
+// the request permits that.
 
-// withoutLSM returns the operation that answers for a table without a log.
+// withoutLSM returns an operation that does nothing on a table without a log.
 func withoutLSM[Response any](s *Service) func(context.Context, *dataapi.LSMRequest) (*Response, error) {
 	return func(ctx context.Context, req *dataapi.LSMRequest) (*Response, error) {
 		if err := s.checkNoLog(ctx, req); err != nil {
@@ -28,16 +28,17 @@ func withoutLSM[Response any](s *Service) func(context.Context, *dataapi.LSMRequ
 	}
 }
 
-// LSMSpec returns how native writers collect rows in a log, nil for a table without one.
+// LSMSpec returns the configuration with which native writers collect rows in a log, or nil for a
+// table without one.
 func (s *Service) LSMSpec(ctx context.Context, req *dataapi.LSMRequest) (*dataapi.GetLSMWriteSpecResponse, error) {
 	spec, err := s.logSpec(ctx, req)
 	if err == nil && spec != nil && spec.MaintainedIndexes == nil {
-		spec.MaintainedIndexes, err = s.allIndices(ctx, req) // clients of this name take no null
+		spec.MaintainedIndexes, err = s.allIndices(ctx, req) // clients of the older operation cannot parse null
 	}
 	return &dataapi.GetLSMWriteSpecResponse{Spec: spec}, err
 }
 
-// RTESpec is LSMSpec under the name that newer clients use.
+// RTESpec serves LSMSpec under its newer name.
 func (s *Service) RTESpec(ctx context.Context, req *dataapi.LSMRequest) (*dataapi.GetRTESpecResponse, error) {
 	spec, err := s.logSpec(ctx, req)
 	return &dataapi.GetRTESpecResponse{Spec: spec}, err
@@ -57,6 +58,7 @@ func (s *Service) allIndices(ctx context.Context, req *dataapi.LSMRequest) (*pro
 	return &names, err
 }
 
+// logSpec returns the log configuration of a table, or nil.
 func (s *Service) logSpec(ctx context.Context, req *dataapi.LSMRequest) (*dataapi.LSMWriteSpec, error) {
 	table, err := s.tableOf(ctx, req)
 	if err != nil {
@@ -65,7 +67,7 @@ func (s *Service) logSpec(ctx context.Context, req *dataapi.LSMRequest) (*dataap
 	return engine.Read(ctx, table, nil, func(_ context.Context, d *dataset.Dataset) (*dataapi.LSMWriteSpec, error) { return wal.Spec(d) })
 }
 
-// refused returns the routes of the operations that are refused for each table.
+// refused returns the routes of the operations that no table supports.
 func (s *Service) refused() (routes []httpapi.Route) {
 	for _, op := range operations.All {
 		if op.Refused != nil {
@@ -77,12 +79,12 @@ func (s *Service) refused() (routes []httpapi.Route) {
 	return routes
 }
 
-// Refuse returns the error of an operation that is not supported, or, if there is no such table, that error.
+// Refuse returns the error of an unsupported operation, or TableNotFound if the table does not exist.
 func (s *Service) Refuse(ctx context.Context, op protocol.Operation, req *dataapi.LSMRequest) error {
 	return cmp.Or(s.checkNoLog(ctx, req), error(op.Refused))
 }
 
-// checkLog refuses writes that insist on a log, for which wanted is true: there is none, or it is not written here.
+// checkLog refuses a write that requires a log (wanted is true): the table has none, or this service cannot write it.
 func checkLog(ctx context.Context, t *engine.Table, wanted *bool) error {
 	if wanted == nil || !*wanted {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // Merge matches uploaded rows with the rows of a table by key columns, and updates, inserts and
-// deletes as the request asks. Rows for a table that was only declared create it.
+// deletes as the request specifies. Rows for a table that was only declared create it.
 func (s *Service) Merge(ctx context.Context, req *dataapi.MergeInsertRequest) (*dataapi.MergeInsertResponse, error) {
 	if req.Timeout != nil {
 		var end context.CancelFunc

@@ -37,7 +37,7 @@ func (s *Service) CreateMultipart(ctx context.Context, req *dataapi.CreateMultip
 	return &dataapi.CreateMultipartWriteResponse{UploadID: made.ID}, nil
 }
 
-// target returns the destination and the principal of a request.
+// target returns the table, branch and principal of a request.
 func target(ctx context.Context, table *catalog.Table, branch string) multipart.Target {
 	t := multipart.Target{Table: table.UID, Branch: protocol.BranchName(branch)}
 	if principal := auth.FromContext(ctx); principal != nil {
@@ -46,8 +46,8 @@ func target(ctx context.Context, table *catalog.Table, branch string) multipart.
 	return t
 }
 
-// insertPart writes the rows of one part of a multipart write. A part that is sent again, with the
-// same rows, is not written again.
+// insertPart writes the rows of one part of a multipart write. A repeated part with the same rows
+// is not written again.
 func (s *Service) insertPart(ctx context.Context, req *dataapi.InsertRequest) (*dataapi.InsertResponse, error) {
 	id, err := multipart.ParsePartID(req.UploadPartID)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Service) insertPart(ctx context.Context, req *dataapi.InsertRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	// The branch of a part is always the one of its request.
+	// The branch of a part must be the one in its request.
 	to := target(ctx, found, req.Branch)
 	upload, err := s.tables.Uploads.Find(ctx, req.UploadID, to)
 	if err != nil {
@@ -77,15 +77,15 @@ func (s *Service) insertPart(ctx context.Context, req *dataapi.InsertRequest) (*
 	if err != nil {
 		return nil, repeatable(err)
 	}
-	// Complete reads the receipts after it has closed the upload, so while that is open this one
-	// counts.
+	// Complete reads the receipts after it has closed the upload. So if the upload is still open, a
+	// later complete sees this receipt.
 	if upload, err = s.tables.Uploads.Find(ctx, upload.ID, to); err == nil {
 		err = upload.TakesParts()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &dataapi.InsertResponse{NumInsertedRows: made.Rows()}, nil // in no version yet
+	return &dataapi.InsertResponse{NumInsertedRows: made.Rows()}, nil // no version contains the rows yet
 }
 
 // writePart writes the files and the receipt of a part, unless it has a receipt.
@@ -114,8 +114,8 @@ func (s *Service) writePart(ctx context.Context, table *engine.Table, upload, id
 	return kept, nil
 }
 
-// keepPart writes the files of a part and then its receipt. It returns the part that has the
-// receipt.
+// keepPart writes the files of a part and then its receipt. If a concurrent request has written the
+// receipt, it returns that part.
 func keepPart(ctx context.Context, table *engine.Table, upload, id string, rows *stream, overwrite bool) (*part.Part, error) {
 	made, err := table.WritePart(ctx, rows.rows(), overwrite)
 	if err != nil {
@@ -128,7 +128,7 @@ func keepPart(ctx context.Context, table *engine.Table, upload, id string, rows 
 	return lanceparts.Parts(table.Data()).Keep(ctx, upload, id, made)
 }
 
-// skip reads and verifies all rows.
+// skip reads and verifies all rows without storing them.
 func (s *stream) skip() error {
 	for _, err := range s.batches {
 		if err != nil {
@@ -138,7 +138,7 @@ func (s *stream) skip() error {
 	return nil
 }
 
-// CompleteMultipart commits the rows of all parts as one version. It may be sent again, also after
+// CompleteMultipart commits the rows of all parts as one version. Clients may repeat it, also after
 // an error: the rows are committed once.
 func (s *Service) CompleteMultipart(ctx context.Context, req *dataapi.EndMultipartWriteRequest) (*dataapi.CompleteMultipartWriteResponse, error) {
 	upload, err := s.upload(ctx, req)
@@ -163,7 +163,7 @@ func (s *Service) CompleteMultipart(ctx context.Context, req *dataapi.EndMultipa
 	return &dataapi.CompleteMultipartWriteResponse{TransactionID: done.TransactionID, Version: done.Version}, nil
 }
 
-// upload returns the upload that a request ends.
+// upload returns the upload that a request completes or aborts.
 func (s *Service) upload(ctx context.Context, req *dataapi.EndMultipartWriteRequest) (*multipart.Upload, error) {
 	found, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
@@ -172,6 +172,7 @@ func (s *Service) upload(ctx context.Context, req *dataapi.EndMultipartWriteRequ
 	return s.tables.Uploads.Find(ctx, req.UploadID, target(ctx, found, req.Branch))
 }
 
+// completed returns the answer for an upload that is committed.
 func (s *Service) completed(ctx context.Context, id []string, upload *multipart.Upload) *dataapi.CompleteMultipartWriteResponse {
 	made := transaction.Commit{Branch: upload.Branch, Version: upload.Version, UUID: upload.Commit.ID}
 	return &dataapi.CompleteMultipartWriteResponse{
@@ -179,9 +180,9 @@ func (s *Service) completed(ctx context.Context, id []string, upload *multipart.
 	}
 }
 
-// commitParts takes an upload from any state to committed.
+// commitParts brings an upload from any state to committed.
 func (s *Service) commitParts(ctx context.Context, table *engine.Table, upload *multipart.Upload) (engine.Written, error) {
-	newest, err := table.Newest(ctx) // before the commit can begin
+	newest, err := table.Newest(ctx) // read before the commit can begin
 	if err != nil {
 		return engine.Written{}, err
 	}
@@ -204,13 +205,12 @@ func (s *Service) commitParts(ctx context.Context, table *engine.Table, upload *
 	if err != nil {
 		return engine.Written{}, err
 	}
-	// Without this note, a further complete finds the commit by its id.
+	// If this write fails, the next complete finds the commit by its id.
 	_ = s.tables.Uploads.Done(ctx, upload, uint64(done.Version))
 	return done, nil
 }
 
-// repeatable returns an error of work that may be done again: it does no harm that its outcome is
-// unknown.
+// repeatable clears the mark for an unknown outcome in an error of work that may be repeated.
 func repeatable(err error) error {
 	var known *protocol.Error
 	if !errors.As(err, &known) || !known.Unsettled {
@@ -221,9 +221,8 @@ func repeatable(err error) error {
 	return &again
 }
 
-// AbortMultipart gives up a multipart write. Its files are deleted by maintenance, some time later.
-// When a commit may have begun, it is too late, and the error is ConcurrentModification; see
-// package multipart.
+// AbortMultipart aborts a multipart write. Maintenance deletes its files later. If a commit may
+// have begun, it is too late, and the error is ConcurrentModification; see package multipart.
 func (s *Service) AbortMultipart(ctx context.Context, req *dataapi.EndMultipartWriteRequest) (*dataapi.AbortMultipartWriteResponse, error) {
 	upload, err := s.upload(ctx, req)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"tiltyard/shared/lance/dataset"
 )
 
-// A nameProbe looks up whether the name of a new table is free while the rows of the table arrive.
+// A nameProbe checks whether the name of a new table is free while the rows of the table arrive.
 type nameProbe struct {
 	done     chan struct{}
 	err      error          // why the name is not free; set before done is closed
-	declared *catalog.Table // the table that was declared under the name; set before done is closed
+	declared *catalog.Table // the table declared under the name; set before done is closed
 }
 
-// probe starts the lookup.
+// probe starts the check.
 func (s *Service) probe(ctx context.Context, id []string) *nameProbe {
 	p := &nameProbe{done: make(chan struct{})}
 	go func() {
@@ -36,13 +36,13 @@ func (s *Service) probe(ctx context.Context, id []string) *nameProbe {
 	return p
 }
 
-// free waits for the lookup. It returns nil when the name is free.
+// free waits for the check. It returns nil if the name is free.
 func (p *nameProbe) free() error {
 	<-p.done
 	return p.err
 }
 
-// guard ends a stream of rows as soon as the lookup finds that the name is taken.
+// guard ends a stream of rows as soon as the check finds that the name is taken.
 func (p *nameProbe) guard(rows dataset.Rows) dataset.Rows {
 	all := rows.Batches
 	rows.Batches = func(yield func(arrow.RecordBatch, error) bool) {

@@ -1,4 +1,4 @@
-// Package data answers the operations that write rows.
+// Package data implements the operations that write rows.
 package data
 
 import (
@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Service answers the operations that write rows.
+// A Service implements the operations that write rows.
 type Service struct {
 	tables tables.Tables
 	limits arrowipc.Limits
@@ -27,7 +27,7 @@ func New(tables tables.Tables, limits arrowipc.Limits) *Service {
 	return &Service{tables: tables, limits: limits}
 }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return append(s.refused(), []httpapi.Route{
 		httpapi.Upload("CreateTable", s.Create),
@@ -49,13 +49,13 @@ func (s *Service) Routes() []httpapi.Route {
 	}...)
 }
 
-// A stream is an upload of rows in Arrow format. It verifies each batch when it arrives.
+// A stream is an upload of rows in Arrow format. It verifies each batch as it arrives.
 type stream struct {
 	*arrowipc.Reader
 	body io.Reader
 }
 
-// open starts to read an upload.
+// open reads the schema of an upload.
 func (s *Service) open(ctx context.Context, body io.Reader) (*stream, error) {
 	reader, err := arrowipc.NewReader(ctx, body, s.limits)
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *stream) batches(yield func(arrow.RecordBatch, error) bool) {
 }
 
 // take returns the next batch; ok is false after the last one. It then reads the body to its end,
-// behind the end of the Arrow stream, because the body's end may carry the error that this request
-// was already answered.
+// beyond the end of the Arrow stream, because the end of the body may return an error: the request
+// repeats one that was already answered.
 func (s *stream) take() (batch arrow.RecordBatch, err error, ok bool) { //nolint:revive // as iter.Pull2 has it
 	batch, err = s.Next()
 	if errors.Is(err, io.EOF) {
@@ -90,8 +90,8 @@ func (s *stream) take() (batch arrow.RecordBatch, err error, ok bool) { //nolint
 	return batch, uploadError(err), true
 }
 
-// uploadError turns an error of an uploaded stream into the answer for the client. An error of the
-// connection is not the fault of the stream and stays as it is.
+// uploadError turns an error in an uploaded stream into the error for the client. An error of the
+// connection stays unchanged, because the stream does not cause it.
 func uploadError(err error) error {
 	var bad *arrowipc.Error
 	if !errors.As(err, &bad) {

@@ -10,16 +10,16 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// An upload holds the rows of a write that starts while the catalog still checks the name of the
-// table. If the name now stands for another table, the write starts again on that table, with the
-// rows that were read so far and the rest of the body.
+// An upload contains the rows of a write that starts while the catalog still checks the name of the
+// table. If the name refers to another table by then, the write starts again on that table, with
+// the rows that were read so far and the rest of the body.
 type upload struct {
 	open func() (*stream, error)
-	rows *stream // nil before the first try
+	rows *stream // nil before the first attempt
 	all  *dataset.Replay
 }
 
-// begin returns all rows, for a try on the given table.
+// begin returns all rows, for an attempt on the given table.
 func (u *upload) begin(found *catalog.Lookup) (dataset.Rows, error) {
 	if u.rows == nil {
 		var err error
@@ -31,7 +31,7 @@ func (u *upload) begin(found *catalog.Lookup) (dataset.Rows, error) {
 	return dataset.Rows{Schema: u.rows.Schema(), Batches: u.all.Rows(found.Confirmed, found.Confirm)}, nil
 }
 
-// write reads the body of a request as rows and calls do with them and with the branch of the
+// write reads rows from the body of a request and calls do with them and with the branch of the
 // table. Rows for a table that is only declared create it.
 func (s *Service) write(ctx context.Context, id []string, branch string, body io.Reader, do func(*engine.Table, dataset.Rows) (engine.Written, error)) (tables.Changed, error) {
 	source := &upload{open: func() (*stream, error) { return s.open(ctx, body) }}
@@ -40,6 +40,7 @@ func (s *Service) write(ctx context.Context, id []string, branch string, body io
 	})
 }
 
+// attempt calls do once. If the table is only declared, it creates the table instead.
 func (s *Service) attempt(ctx context.Context, source *upload, t tables.Table, do func(*engine.Table, dataset.Rows) (engine.Written, error)) (engine.Written, error) {
 	rows, err := source.begin(t.Found)
 	if err != nil {
@@ -49,7 +50,7 @@ func (s *Service) attempt(ctx context.Context, source *upload, t tables.Table, d
 	if !engine.IsDeclared(err) {
 		return done, err
 	}
-	// No row has been read yet, because there was no schema to check it against.
+	// No row has been read yet, because a declared table has no schema to check rows against.
 	if err := t.Found.Confirm(); err != nil {
 		return engine.Written{}, err
 	}

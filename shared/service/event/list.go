@@ -13,13 +13,13 @@ import (
 	"tiltyard/shared/protocol/eventapi"
 )
 
-// errNoEvents is the answer when no events are written.
+// errNoEvents is the error if events are disabled.
 var errNoEvents = &protocol.Error{
 	Code: protocol.Unsupported, Message: "this deployment announces no events", Detail: "configure a source of events (TILTYARD_EVENTS)",
 }
 
-// List returns events, the oldest first. It leaves out events of objects on which policies do not
-// permit the caller to list events.
+// List returns events, oldest first. It leaves out events of objects whose events the caller may
+// not list.
 func (s *Service) List(ctx context.Context, req *eventapi.ListRequest) (*eventapi.ListResponse, error) {
 	if s.tables.Announcer == nil {
 		return nil, errNoEvents
@@ -43,7 +43,7 @@ func (s *Service) List(ctx context.Context, req *eventapi.ListRequest) (*eventap
 	return &eventapi.ListResponse{Events: page.Events, Cursor: page.Next.String(), More: page.More}, nil
 }
 
-// startOf returns the cursor of a request.
+// startOf parses the cursor of a request. An empty one means the oldest event.
 func startOf(ctx context.Context, log *outbox.Log, text string) (outbox.Cursor, error) {
 	switch text {
 	case "":
@@ -54,8 +54,7 @@ func startOf(ctx context.Context, log *outbox.Log, text string) (outbox.Cursor, 
 	return outbox.ParseCursor(text)
 }
 
-// mayRead reports whether policies let the caller read an event, which requires the permission to list events of its
-// object.
+// mayRead reports whether the caller may list the events of the event's object. After a rename it checks both names.
 func mayRead(ctx context.Context, e *eventapi.Event) bool {
 	if !auth.Limited(ctx) {
 		return true

@@ -1,4 +1,4 @@
-// Package event answers the operations on the events of changes.
+// Package event implements the operation that lists the events of changes.
 package event
 
 import (
@@ -6,13 +6,13 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Service answers the operations on events.
+// A Service implements the operations on events.
 type Service struct{ tables tables.Tables }
 
 // New returns the service over tables.
 func New(tables tables.Tables) *Service { return &Service{tables} }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{httpapi.JSON("ListEvents", s.List)}
 }

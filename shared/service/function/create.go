@@ -14,9 +14,10 @@ import (
 	"tiltyard/shared/work/udfregister"
 )
 
-// Create begins a job that proves a function and makes a version of it. The name need not be free:
-// another definition is the next version. A function that this
-// deployment does not run is refused, and kept as disabled where it runs none of the kind.
+// Create begins a job that proves a function and creates a version of it. If the function exists,
+// another definition becomes its next version. If the deployment has a runtime of the kind but not
+// for this function, Create refuses it. If it has no runtime of the kind, the function is created
+// as disabled.
 func (s *Service) Create(ctx context.Context, req *functionapi.CreateRequest) (*functionapi.CreateResponse, error) {
 	if s.tables.Jobs == nil {
 		return nil, &protocol.Error{
@@ -27,6 +28,7 @@ func (s *Service) Create(ctx context.Context, req *functionapi.CreateRequest) (*
 		return nil, builtin.Reserved()
 	}
 	if s.tables.Runs != nil {
+		// ErrNone means that no runtime of the kind is configured; then the function is stored as disabled.
 		if err := s.tables.Runs(req.Runtime); err != nil && !errors.Is(err, udf.ErrNone) {
 			return nil, err
 		}
@@ -35,6 +37,7 @@ func (s *Service) Create(ctx context.Context, req *functionapi.CreateRequest) (*
 	if _, err := s.tables.Names.Namespaces.Get(ctx, parent); err != nil {
 		return nil, err
 	}
+	// The job will open the secrets with the sender's rights, so check these now.
 	for _, bound := range req.SecretBindings {
 		if err := auth.CheckSecret(ctx, bound.Secret.ID()); err != nil {
 			return nil, err
@@ -48,6 +51,7 @@ func (s *Service) Create(ctx context.Context, req *functionapi.CreateRequest) (*
 	if order.Digest, err = req.Definition().Digest(); err != nil {
 		return nil, err
 	}
+	// The artifact is stored before the job, which reads it.
 	if order.Artifact, err = s.tables.Names.Functions.PutArtifact(ctx, req.Artifact.Digest, req.Content()); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,8 @@ import (
 	"tiltyard/shared/protocol/functionapi"
 )
 
-// Drop removes a function with all of its versions. The version that the request names must exist.
+// Drop removes a function with all of its versions. If the request names a version, that version
+// must exist.
 func (s *Service) Drop(ctx context.Context, req *functionapi.Request) (*functionapi.DropResponse, error) {
 	record, err := s.tables.Names.Functions.Get(ctx, req.ID)
 	if err == nil && functionapi.VersionNumber(req.Version) > len(record.Versions) {

@@ -9,7 +9,8 @@ import (
 	"tiltyard/shared/protocol/functionapi"
 )
 
-// List returns all versions of the functions in a namespace. The limit counts functions.
+// List returns all versions of the functions in a namespace. The limit counts functions, not
+// versions.
 func (s *Service) List(ctx context.Context, req *functionapi.ListRequest) (*functionapi.ListResponse, error) {
 	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {
@@ -30,6 +31,7 @@ func (s *Service) List(ctx context.Context, req *functionapi.ListRequest) (*func
 	return answer, nil
 }
 
+// listVersions describes all versions of a function.
 func (s *Service) listVersions(record *stored.Function) ([]functionapi.Listed, error) {
 	listed := make([]functionapi.Listed, len(record.Versions))
 	for i := range record.Versions {

@@ -1,4 +1,4 @@
-// Package function answers the operations on functions of users.
+// Package function implements the operations on user functions.
 package function
 
 import (
@@ -7,13 +7,13 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Service answers the operations on functions.
+// A Service implements the operations on functions.
 type Service struct{ tables tables.Tables }
 
 // New returns the service over tables.
 func New(tables tables.Tables) *Service { return &Service{tables} }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("CreateFunction", s.Create).Within(functionapi.MaxBody),

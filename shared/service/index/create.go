@@ -19,7 +19,8 @@ import (
 	"tiltyard/shared/work/indexing"
 )
 
-// Create begins a job that builds an index. Without jobs it builds the index itself.
+// Create begins a job that builds an index. In a deployment without jobs it builds the index
+// itself.
 func (s *Service) Create(ctx context.Context, req *indexapi.CreateRequest) (*indexapi.CreateResponse, error) {
 	kind, err := kindOf(req.Type)
 	if err != nil {
@@ -55,6 +56,7 @@ func (s *Service) Create(ctx context.Context, req *indexapi.CreateRequest) (*ind
 	if err != nil {
 		return nil, err
 	}
+	// Report errors of the request now, instead of in a failed job.
 	if err := indices.Check(ctx, opened, wanted); err != nil {
 		return nil, err
 	}
@@ -65,10 +67,10 @@ func (s *Service) Create(ctx context.Context, req *indexapi.CreateRequest) (*ind
 	return &indexapi.CreateResponse{TransactionID: begun.ID, JobID: begun.ID}, nil
 }
 
-// defaultName returns the name of an index that the request does not name, as native Lance makes it
-// of the names along the path: bare, or as a path if one has a dot in it. Indices of texts have the path
-// as filters write it, and those of elements another ending; but the clients of LanceDB wait for the
-// bare names of these, too.
+// defaultName returns the name of an index if the request has none. Like native Lance, it joins the
+// names along the column's path, and quotes them as in a filter if one contains a dot. Names of
+// text indices are always written as in filters, and element indices get another ending; but
+// LanceDB clients wait for the unquoted names of these, too.
 //
 // Source: default_index_name of index/create.rs of crate lance.
 func defaultName(req *indexapi.CreateRequest, kind indexmeta.Kind) string {
@@ -90,7 +92,7 @@ func defaultName(req *indexapi.CreateRequest, kind indexmeta.Kind) string {
 	return path + "_idx"
 }
 
-// params returns the parameters of a request, for each kind that takes some.
+// params converts the index parameters of a request, for each kind that has any.
 var params = map[indexmeta.Kind]func(*indexapi.CreateRequest) (any, error){
 	indexmeta.Text: func(req *indexapi.CreateRequest) (any, error) {
 		p := textParams(&req.TextParameters)
@@ -107,7 +109,7 @@ var params = map[indexmeta.Kind]func(*indexapi.CreateRequest) (any, error){
 	},
 }
 
-// recipe returns how an index of vectors is to be built.
+// recipe returns the parameters of a vector index.
 func recipe(req *indexapi.CreateRequest) ivf.Recipe {
 	number := func(n *int64) int {
 		if n == nil {
@@ -126,7 +128,7 @@ func recipe(req *indexapi.CreateRequest) ivf.Recipe {
 	}
 }
 
-// CreateScalar creates an index of any kind but vectors.
+// CreateScalar creates an index of any kind except vectors.
 func (s *Service) CreateScalar(ctx context.Context, req *indexapi.CreateRequest) (*indexapi.CreateResponse, error) {
 	if kind, err := kindOf(req.Type); err == nil && kind == indexmeta.Vector {
 		return nil, protocol.Errorf(protocol.InvalidInput, "index_type %.40q is one of vectors; send it to create_index", req.Type)
@@ -134,7 +136,7 @@ func (s *Service) CreateScalar(ctx context.Context, req *indexapi.CreateRequest)
 	return s.Create(ctx, req)
 }
 
-// kindOf returns the kind that a client names, in any case.
+// kindOf parses the name of an index kind, ignoring case.
 func kindOf(name string) (indexmeta.Kind, error) {
 	kind := indexmeta.KindNamed(name)
 	if kind == indexmeta.Unknown {

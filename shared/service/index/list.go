@@ -21,7 +21,7 @@ func (s *Service) List(ctx context.Context, req *indexapi.ListRequest) (*indexap
 	})
 }
 
-// page answers with the indices of one page.
+// page returns the answer with one page of indices, which are ordered by name.
 func page(indices []snapshot.Index, p protocol.Page) *indexapi.ListResponse {
 	answer := &indexapi.ListResponse{}
 	limit, bounded := p.Bound()
@@ -40,6 +40,7 @@ func page(indices []snapshot.Index, p protocol.Page) *indexapi.ListResponse {
 	return answer
 }
 
+// content describes an index.
 func content(x snapshot.Index) indexapi.Content {
 	c := indexapi.Content{
 		Name: x.Name, UUID: x.UUID, Columns: x.Columns, Status: indexapi.Ready,

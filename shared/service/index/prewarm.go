@@ -7,8 +7,7 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Prewarm checks that the index exists. It reads nothing ahead, because queries do not use native
-// indices yet.
+// Prewarm checks that the index exists. It loads nothing.
 func (s *Service) Prewarm(ctx context.Context, req *indexapi.PrewarmRequest) (*indexapi.PrewarmResponse, error) {
 	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), nil, func(_ context.Context, v tables.Version) (*indexapi.PrewarmResponse, error) {
 		_, err := v.Index(req.IndexName)

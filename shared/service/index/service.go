@@ -1,5 +1,5 @@
-// Package index answers the operations on indices of tables. It lists, describes and
-// drops the indices of a table, and begins the jobs that build them.
+// Package index implements the operations on the indices of tables. It lists, describes and drops
+// indices, and begins the jobs that build them.
 package index
 
 import (
@@ -7,13 +7,13 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Service answers the operations on indices.
+// A Service implements the operations on indices.
 type Service struct{ tables tables.Tables }
 
 // New returns the service over tables.
 func New(tables tables.Tables) *Service { return &Service{tables: tables} }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("CreateTableIndex", s.Create),

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/work/indexing"
 )
 
-// Stats returns how many rows an index covers.
+// Stats returns the number of rows that an index covers.
 func (s *Service) Stats(ctx context.Context, req *indexapi.DescribeStatsRequest) (*indexapi.DescribeStatsResponse, error) {
 	x, err := tables.Read(ctx, s.tables.Open(req.ID, req.Branch), req.Version, func(_ context.Context, v tables.Version) (snapshot.Index, error) {
 		return v.Index(req.IndexName)
@@ -26,7 +26,8 @@ func (s *Service) Stats(ctx context.Context, req *indexapi.DescribeStatsRequest)
 	}, nil
 }
 
-// withProgress adds to the error that there is no such index how far a job is that builds it.
+// withProgress adds the progress of the job that builds the index to the error that the index does
+// not exist.
 func (s *Service) withProgress(ctx context.Context, req *indexapi.DescribeStatsRequest, err error) error {
 	var missing *protocol.Error
 	if s.tables.Jobs == nil || !errors.As(err, &missing) || missing.Code != protocol.TableIndexNotFound {

@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/protocol/indexapi"
 )
 
-// textParams returns the parameters of a text index. Parameters missing in the request have the
-// defaults of its tokenizer.
+// textParams returns the parameters of a text index. Missing ones get the defaults of the
+// tokenizer.
 func textParams(asked *indexapi.TextParameters) fulltext.Params {
 	p := fulltext.DefaultsOf(asked.BaseTokenizer)
 	p.LanceTokenizer, p.CustomStopWords = asked.LanceTokenizer, asked.CustomStopWords
@@ -33,7 +33,7 @@ func textParams(asked *indexapi.TextParameters) fulltext.Params {
 	return p
 }
 
-// set sets a parameter that the request has.
+// set sets a parameter if the request contains it.
 func set[T any](parameter, asked *T) {
 	if asked != nil {
 		*parameter = *asked

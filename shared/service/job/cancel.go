@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/protocol/transactionapi"
 )
 
-// Cancel ends a job; its worker notices that at the next checkpoint. A job that has already
-// ended stays as it is.
+// Cancel ends a job; its worker stops at the next checkpoint. A job that has already ended stays
+// unchanged.
 func (s *Service) Cancel(ctx context.Context, req *jobapi.Request) (*protocol.Empty, error) {
 	job, err := s.admit(ctx, "CancelJob", req.JobID)
 	if err != nil {

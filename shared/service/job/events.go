@@ -18,7 +18,7 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// eventSchema has the columns of events. A filter may use the columns from the time to the rows.
+// eventSchema has the columns of events. A filter may use the columns from state to rows_processed.
 var eventSchema = arrow.NewSchema([]arrow.Field{
 	{Name: "job_id", Type: arrow.BinaryTypes.String},
 	{Name: "created_at_millis", Type: arrow.PrimitiveTypes.Int64},
@@ -26,15 +26,15 @@ var eventSchema = arrow.NewSchema([]arrow.Field{
 	{Name: "updated_by", Type: arrow.BinaryTypes.String},                       // "client" or "worker"
 	{Name: "emitted_from", Type: arrow.BinaryTypes.String, Nullable: true},     // the stage of the job
 	{Name: "emitted_by", Type: arrow.BinaryTypes.String, Nullable: true},       // the run of a worker
-	{Name: "claim_entity", Type: arrow.BinaryTypes.String},                     // "job", or the part that the event is about
-	{Name: "rows_processed", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, // by a run that ended
+	{Name: "claim_entity", Type: arrow.BinaryTypes.String},                     // "job", or the part of the event
+	{Name: "rows_processed", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, // rows of the run that ended
 	{Name: "message", Type: arrow.BinaryTypes.String, Nullable: true},
 }, nil)
 
-// firstFiltered and lastFiltered are the columns that a filter is over.
+// firstFiltered and lastFiltered delimit the columns for filters.
 const firstFiltered, lastFiltered = 2, 6
 
-// QueryEvents returns the events of a job and of its parts, the oldest first.
+// QueryEvents returns the events of a job and of its parts, oldest first.
 func (s *Service) QueryEvents(ctx context.Context, req *jobapi.QueryEventsRequest) (*protocol.Rows, error) {
 	named, err := s.admit(ctx, "QueryJobEvents", req.JobID)
 	if err != nil {
@@ -68,10 +68,10 @@ func (s *Service) QueryEvents(ctx context.Context, req *jobapi.QueryEventsReques
 	}}, nil
 }
 
-// eventBatch is the number of events that a filter processes together.
+// eventBatch is the number of events to which a filter is applied together.
 const eventBatch = 1024
 
-// eventFilter returns the condition of a request on events, nil for none.
+// eventFilter compiles the filter of a request, or returns nil if there is none.
 func eventFilter(ctx context.Context, text string) (*plan.Bound, error) {
 	if text == "" {
 		return nil, nil
@@ -85,7 +85,7 @@ func eventFilter(ctx context.Context, text string) (*plan.Bound, error) {
 	return bound, apierror.OfFilter(apierror.OfExpression("filter", err))
 }
 
-// someEvents returns at most so many of the events that pass the filter.
+// someEvents returns the events that match the filter as a batch of at most most rows.
 func someEvents(ctx context.Context, job string, events []transaction.Event, filter *plan.Bound, most int) (arrow.RecordBatch, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -99,6 +99,7 @@ func someEvents(ctx context.Context, job string, events []transaction.Event, fil
 	if filter == nil {
 		return batch.NewSlice(0, min(batch.NumRows(), int64(most))), nil
 	}
+	// The filter sees only the columns that it may use.
 	filtered := array.NewRecordBatch(
 		arrow.NewSchema(eventSchema.Fields()[firstFiltered:lastFiltered+1], nil), batch.Columns()[firstFiltered:lastFiltered+1], batch.NumRows(),
 	)
@@ -113,14 +114,14 @@ func someEvents(ctx context.Context, job string, events []transaction.Event, fil
 	return rowsOf(ctx, job, passed)
 }
 
-// rowBytes is a bound for the memory of a row of events, without its message.
+// rowBytes bounds the memory of one row, without its message.
 const rowBytes = 256
 
-// rowsOf returns events as rows.
+// rowsOf converts events to a batch, for which it reserves memory.
 func rowsOf(ctx context.Context, job string, events []transaction.Event) (arrow.RecordBatch, error) {
 	var held int64
 	for i := range events {
-		held += rowBytes + 2*int64(len(events[i].Message)) // a builder grows by doubling
+		held += rowBytes + 2*int64(len(events[i].Message)) // a builder may double its buffer
 	}
 	if _, err := memory.Take(ctx, held); err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func rowsOf(ctx context.Context, job string, events []transaction.Event) (arrow.
 	return b.NewRecordBatch(), nil
 }
 
-// updatedBy returns whether a request or a worker made a change.
+// updatedBy returns "client" for a change by a request, else "worker".
 func updatedBy(e *transaction.Event) string {
 	if e.By == "" && e.State != transaction.EventOmitted {
 		return "client"
@@ -160,7 +161,7 @@ func updatedBy(e *transaction.Event) string {
 	return "worker"
 }
 
-// entity returns the name of a unit: "job", or a stage and the number of a part of it.
+// entity returns "job", or the stage and the number of a part.
 func entity(unit transaction.Unit) string {
 	if unit.Part == 0 {
 		return "job"

@@ -46,6 +46,7 @@ func (s *Service) List(ctx context.Context, req *jobapi.ListRequest) (*jobapi.Li
 			return answer, nil
 		}
 	}
+	// An empty page has no position from which to continue.
 	if limit == 0 {
 		answer.PageToken = ""
 	}
@@ -59,7 +60,7 @@ func listed(job *transaction.Transaction) jobapi.Job {
 	}
 }
 
-// progressOf returns how far a job is, nil until a worker has reported it.
+// progressOf returns the progress of a job, or nil until a worker has reported it.
 func progressOf(job *transaction.Transaction) *jobapi.Progress {
 	if job.Work == nil || job.Work.Stage == "" {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/protocol/jobapi"
 )
 
-// Pause stops the work on a job at its next checkpoint.
+// Pause stops a job at its next checkpoint.
 func (s *Service) Pause(ctx context.Context, req *jobapi.Request) (*jobapi.PauseResponse, error) {
 	job, err := s.admit(ctx, "PauseJob", req.JobID)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package job answers the operations on jobs, which are transactions that workers carry out.
+// Package job implements the operations on jobs, which are transactions that workers run.
 package job
 
 import (
@@ -11,13 +11,13 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Service answers the operations on jobs.
+// A Service implements the operations on jobs.
 type Service struct{ tables tables.Tables }
 
 // New returns the service over tables.
 func New(tables tables.Tables) *Service { return &Service{tables} }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("ListJobs", s.List),
@@ -29,7 +29,7 @@ func (s *Service) Routes() []httpapi.Route {
 	}
 }
 
-// admit returns the job that a request names. It checks the policies for an operation on the object that the job is about.
+// admit parses a job id and checks the caller's right to perform an operation on the job's object.
 func (s *Service) admit(ctx context.Context, operation, id string) (transaction.Unit, error) {
 	if !transaction.IsJobID(id) {
 		return transaction.Unit{}, errNoJob
@@ -46,11 +46,12 @@ func (s *Service) admit(ctx context.Context, operation, id string) (transaction.
 	return job, auth.Check(ctx, operation, transaction.ObjectOf(found.Kind, found.Object), transaction.NotFound(ref))
 }
 
-// errNoJob is the error for a malformed id of a job. It does not quote the id, which may contain anything.
+// errNoJob is the error for a malformed job id. It does not quote the id, which may contain
+// anything.
 var errNoJob = protocol.Errorf(protocol.TransactionNotFound, "job_id names no job: the id of a job is %d lower-case hexadecimal digits", 32)
 
-// Revive resends the message of a job if it seems lost. It ignores failures, because the request
-// only reads the state of the job.
+// Revive resends the message of a job if it seems lost. It ignores errors, because the request only
+// reads the state of the job.
 func Revive(ctx context.Context, tables tables.Tables, job *transaction.Transaction) {
 	if tables.Jobs != nil {
 		_ = tables.Jobs.Revive(ctx, job, tables.Now())

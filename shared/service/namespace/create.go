@@ -15,7 +15,7 @@ var existsModes = map[protocol.CreateMode]namespaces.ExistsMode{
 	protocol.CreateModeOverwrite: namespaces.ReplaceIfExists,
 }
 
-// Create makes a namespace. The mode of the request decides what happens when the namespace exists.
+// Create creates a namespace. The mode of the request decides what happens if the namespace exists.
 func (s *Service) Create(ctx context.Context, req *namespaceapi.CreateRequest) (*namespaceapi.CreateResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err

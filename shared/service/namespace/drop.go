@@ -11,13 +11,13 @@ import (
 	"tiltyard/shared/work/dropping"
 )
 
-// Drop removes a namespace and returns the properties that it had. A namespace that holds tables or
-// namespaces is NamespaceNotEmpty unless the behavior is Cascade. A namespace that does not exist
-// is an error unless the mode is Skip, which returns nil.
+// Drop removes a namespace and returns the properties that it had. The error is NamespaceNotEmpty
+// if the namespace contains tables or namespaces, unless the behavior is Cascade. A missing
+// namespace is an error unless the mode is Skip; then the answer is nil.
 //
-// A cascade over more than [maxInline] tables and namespaces is a job, whose id the answer holds.
-// While the job runs, the contents of the namespace disappear bit by bit and no request can create
-// anything in it.
+// A cascade over more than [maxInline] tables and namespaces runs as a job, whose id is in the
+// answer. While the job runs, the contents of the namespace disappear one by one, and no request
+// can create anything in it.
 func (s *Service) Drop(ctx context.Context, req *namespaceapi.DropRequest) (*namespaceapi.DropResponse, error) {
 	answer, err := s.drop(ctx, req.ID, req.Behavior == namespaceapi.DropBehaviorCascade)
 	if req.Mode == namespaceapi.DropModeSkip && protocol.CodeOf(err) == protocol.NamespaceNotFound {
@@ -26,11 +26,13 @@ func (s *Service) Drop(ctx context.Context, req *namespaceapi.DropRequest) (*nam
 	return answer, err
 }
 
-// maxInline is how many tables and namespaces a cascade drops while the client waits.
+// maxInline is the number of tables and namespaces that a cascade drops while the client waits.
 const maxInline = 16
 
+// drop drops a namespace, in a job if the cascade is large.
 func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*namespaceapi.DropResponse, error) {
 	if cascade {
+		// Check the rights to the contents before anything is dropped.
 		if err := s.names.Namespaces.CheckCascade(ctx, id); err != nil {
 			return nil, err
 		}
@@ -56,7 +58,7 @@ func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*namespa
 }
 
 // dropLater begins a job that drops a namespace. It marks the namespace before it answers, so that
-// a client with the answer can rely on the namespace being closed to new tables.
+// the namespace accepts no new tables once the client has the answer.
 func (s *Service) dropLater(ctx context.Context, id []string) (*namespaceapi.DropResponse, error) {
 	found, err := s.names.Namespaces.Get(ctx, id)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/protocol/namespaceapi"
 )
 
-// ListDropped returns what was dropped inside a namespace and can be restored. The namespace need not
-// exist any more.
+// ListDropped returns the dropped objects inside a namespace that can be restored. The namespace
+// itself may no longer exist.
 func (s *Service) ListDropped(ctx context.Context, req *namespaceapi.ListDroppedRequest) (*namespaceapi.ListDroppedResponse, error) {
 	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {

@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/protocol/namespaceapi"
 )
 
-// Exists succeeds and fails as Describe does, and returns no properties.
+// Exists checks that a namespace exists.
 func (s *Service) Exists(ctx context.Context, req *namespaceapi.ExistsRequest) (*protocol.Empty, error) {
 	if _, err := s.names.Namespaces.Get(ctx, req.ID); err != nil {
 		return nil, err

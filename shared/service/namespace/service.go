@@ -1,4 +1,4 @@
-// Package namespace answers the operations on namespaces.
+// Package namespace implements the operations on namespaces.
 package namespace
 
 import (
@@ -7,19 +7,19 @@ import (
 	"tiltyard/shared/jobs"
 )
 
-// A Service answers the operations on namespaces.
+// A Service implements the operations on namespaces.
 type Service struct {
 	names *catalog.Catalog
 	jobs  *jobs.Starter
 }
 
-// New returns the service over a catalog. Long operations become jobs, or run inside their requests
-// when jobs is nil.
+// New returns the service over a catalog. Long operations run as jobs, or inside their requests if
+// jobs is nil.
 func New(names *catalog.Catalog, jobs *jobs.Starter) *Service {
 	return &Service{names: names, jobs: jobs}
 }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("CreateNamespace", s.Create),

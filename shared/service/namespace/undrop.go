@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/protocol/namespaceapi"
 )
 
-// Undrop restores a dropped namespace with all that was dropped with it. After an error a repetition
-// continues with what is left.
+// Undrop restores a dropped namespace with everything that was dropped with it. After an error, a
+// repetition continues with the rest.
 func (s *Service) Undrop(ctx context.Context, req *namespaceapi.UndropRequest) (*namespaceapi.UndropResponse, error) {
 	to := req.NewID
 	if len(to) == 0 {

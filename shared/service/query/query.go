@@ -11,20 +11,20 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Query returns rows of a table or a view: all rows, the rows that a filter keeps, or the rows nearest to a
-// vector.
+// Query returns rows of a table or a view: all rows, rows that match a filter or a text, or the
+// rows nearest to a vector.
 func (s *Service) Query(ctx context.Context, req *queryapi.Request) (*protocol.Rows, error) {
 	return tables.Rows(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
 		return rows.Query(ctx, asOf(req.Version, req.LogUse), queryOf(req))
 	})
 }
 
-// asOf returns the rows of a table that a request is about.
+// asOf returns the version of the table to read, and whether its log may be ignored.
 func asOf(version *int64, log protocol.LogUse) engine.AsOf {
 	return engine.AsOf{Version: version, Log: log.Wanted()}
 }
 
-// queryOf returns the query of a request.
+// queryOf converts a request to the engine's query.
 func queryOf(req *queryapi.Request) *query.Query {
 	q := &query.Query{
 		WithRowID: req.WithRowID, Filter: req.Filter, Prefilter: req.Prefilter, FastSearch: req.FastSearch,
@@ -42,11 +42,11 @@ func queryOf(req *queryapi.Request) *query.Query {
 	return q
 }
 
-// defaultK is the number of rows of a vector search without k.
+// defaultK is the number of rows of a vector search that has no k.
 const defaultK = 10
 
-// limitOf returns the limit of a request. A k of zero means no limit, except in vector searches of LanceDB clients, which
-// request no rows by it: they express a query for all rows in another way.
+// limitOf returns the limit of a request, or nil for none. A k of zero means no limit, except in LanceDB clients' queries
+// that are not text searches: there it means zero rows.
 func limitOf(req *queryapi.Request) *int64 {
 	zero := req.K != nil && *req.K == 0
 	switch {
@@ -58,7 +58,7 @@ func limitOf(req *queryapi.Request) *int64 {
 	return nil
 }
 
-// nearestOf returns the search of a request for vectors.
+// nearestOf converts the vector search of a request.
 func nearestOf(req *queryapi.Request) *query.Nearest {
 	n := &query.Nearest{
 		Vectors: req.Vector.Vectors, Numbered: req.Vector.Several, Column: req.VectorColumn, Metric: metricOf(req.DistanceType),
@@ -71,7 +71,7 @@ func nearestOf(req *queryapi.Request) *query.Nearest {
 	return n
 }
 
-// metricOf returns the metric of a distance type, nil if a request names none.
+// metricOf returns the metric of a distance type, or nil if it is unset.
 func metricOf(asked protocol.DistanceType) *vector.Metric {
 	switch asked {
 	case protocol.DistanceL2:
@@ -86,8 +86,8 @@ func metricOf(asked protocol.DistanceType) *vector.Metric {
 	return nil
 }
 
-// probesOf returns the bounds of the number of partitions to search; 0 is no limit. A search effort replaces nprobes, but
-// not the bounds.
+// probesOf returns the bounds of the number of partitions to search; 0 means no bound. A search effort overrides nprobes,
+// but not explicit bounds.
 func probesOf(req *queryapi.Request) (least, most int) {
 	if req.NProbes != nil && req.SearchEffort == nil {
 		least, most = int(max(1, *req.NProbes)), int(max(1, *req.NProbes))

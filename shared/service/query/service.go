@@ -1,4 +1,4 @@
-// Package query answers the operations that read rows.
+// Package query implements the operations that read rows.
 package query
 
 import (
@@ -6,13 +6,13 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Service answers the operations that read rows.
+// A Service implements the operations that read rows.
 type Service struct{ tables tables.Tables }
 
 // New returns the service over tables.
 func New(tables tables.Tables) *Service { return &Service{tables: tables} }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.Arrow("QueryTable", s.Query),

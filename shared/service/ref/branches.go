@@ -29,11 +29,11 @@ func (s *Service) ListBranches(ctx context.Context, req *refapi.ListBranchesRequ
 	return answer, err
 }
 
-// CreateBranch makes a branch that starts at a version of a table or of another branch.
+// CreateBranch creates a branch that starts at a version of a table or of another branch.
 func (s *Service) CreateBranch(ctx context.Context, req *refapi.CreateBranchRequest) (*refapi.CreateBranchResponse, error) {
 	answer := &refapi.CreateBranchResponse{}
 	return answer, s.onTable(ctx, req.ID, func(t *engine.Table) error {
-		from := uint64(0) // the newest
+		from := uint64(0) // 0 means the newest
 		if req.FromVersion != nil {
 			from = uint64(*req.FromVersion)
 		}

@@ -26,6 +26,7 @@ func (s *Service) DiffBranch(ctx context.Context, req *refapi.DiffBranchesReques
 	return &answer, nil
 }
 
+// diff compares a branch with its table.
 func (s *Service) diff(ctx context.Context, id []string, branch string) (*cherrypick.Diff, error) {
 	return tables.Look(ctx, s.tables.Open(id, ""), func(ctx context.Context, t tables.Table) (*cherrypick.Diff, error) {
 		return cherrypick.DiffOf(ctx, t.Data(), branch)
@@ -33,8 +34,8 @@ func (s *Service) diff(ctx context.Context, id []string, branch string) (*cherry
 }
 
 // CherryPick adds the columns that a branch has added to its table. In a dry run it only reports
-// whether that is possible. A branch that cannot be cherry-picked is a regular answer and not an
-// error.
+// whether that is possible. If the branch cannot be cherry-picked, the answer describes the
+// problems; that is not an error.
 func (s *Service) CherryPick(ctx context.Context, req *refapi.CherryPickRequest) (*refapi.CherryPickResponse, error) {
 	if req.DryRun {
 		diff, err := s.diff(ctx, req.ID, req.FromBranch)
@@ -53,6 +54,7 @@ func (s *Service) CherryPick(ctx context.Context, req *refapi.CherryPickRequest)
 		return engine.Made(made), nil
 	})
 	switch {
+	// The problems are the answer.
 	case errors.Is(err, cherrypick.ErrNotPicked):
 		return outcome(req.FromBranch, diff, refapi.CherryPickFailed), nil
 	case err != nil:
@@ -63,7 +65,8 @@ func (s *Service) CherryPick(ctx context.Context, req *refapi.CherryPickRequest)
 	return answer, nil
 }
 
-// outcome returns the answer for a difference. It is a failure when the difference has problems.
+// outcome returns the answer for a difference. Its status is CherryPickFailed if the difference has
+// problems.
 func outcome(branch string, diff *cherrypick.Diff, status refapi.CherryPickStatus) *refapi.CherryPickResponse {
 	answer := &refapi.CherryPickResponse{Status: status, Diff: branchDiff(branch, diff)}
 	if len(diff.Problems) > 0 {
@@ -76,6 +79,7 @@ func outcome(branch string, diff *cherrypick.Diff, status refapi.CherryPickStatu
 	return answer
 }
 
+// branchDiff converts a difference to the form of the protocol.
 func branchDiff(branch string, d *cherrypick.Diff) refapi.BranchDiff {
 	answer := refapi.BranchDiff{
 		FromBranch: branch, BaseMoved: d.IsBaseMoved(),

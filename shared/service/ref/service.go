@@ -1,5 +1,5 @@
-// Package ref answers the operations on tags and branches. A tag names a version; a branch is a
-// sequence of versions of its own that begins at a version of the table.
+// Package ref implements the operations on tags and branches. A tag names a version; a branch is a
+// separate sequence of versions that begins at a version of the table.
 package ref
 
 import (
@@ -7,13 +7,13 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Service answers the operations on tags and branches.
+// A Service implements the operations on tags and branches.
 type Service struct{ tables tables.Tables }
 
 // New returns the service over tables.
 func New(tables tables.Tables) *Service { return &Service{tables: tables} }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("ListTableTags", s.ListTags),

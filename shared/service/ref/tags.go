@@ -25,7 +25,8 @@ func (s *Service) ListTags(ctx context.Context, req *refapi.ListTagsRequest) (*r
 	return answer, err
 }
 
-// list returns a page of tags or branches and the token of the next page.
+// list stores the token of the next page in next. The function list adds one page to the answer and
+// returns that token.
 func (s *Service) list(ctx context.Context, id []string, page protocol.Page, list func(ctx context.Context, t *engine.Table, limit int) (next string, err error), next *string) error {
 	limit, bounded := page.Bound()
 	if bounded && limit == 0 {
@@ -48,7 +49,7 @@ func contents(tag refs.Tag) refapi.TagContents {
 	return refapi.TagContents{Version: int64(tag.Version), ManifestSize: tag.ManifestBytes, Branch: tag.BranchName()}
 }
 
-// TagVersion returns the version that a tag names.
+// TagVersion returns the version to which a tag refers.
 func (s *Service) TagVersion(ctx context.Context, req *refapi.GetTagVersionRequest) (*refapi.GetTagVersionResponse, error) {
 	return tables.Look(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*refapi.GetTagVersionResponse, error) {
 		tag, _, err := t.Data().Refs().Tag(ctx, req.Tag)
@@ -59,7 +60,7 @@ func (s *Service) TagVersion(ctx context.Context, req *refapi.GetTagVersionReque
 	})
 }
 
-// CreateTag makes a tag.
+// CreateTag creates a tag.
 func (s *Service) CreateTag(ctx context.Context, req *refapi.SetTagRequest) (*refapi.SetTagResponse, error) {
 	return s.putTag(ctx, "create-tag", req, func(t *engine.Table) error {
 		return tags.Create(ctx, t.Data(), req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
@@ -73,8 +74,8 @@ func (s *Service) UpdateTag(ctx context.Context, req *refapi.SetTagRequest) (*re
 	})
 }
 
-// putTag writes a tag. The version is looked up while the record of the table is read. The tag is written
-// after both, as the table asks for the record right before it writes.
+// putTag writes a tag. It looks up the version while it reads the record of the table. put confirms
+// the record right before it writes, because no later step can notice that the table was renamed.
 func (s *Service) putTag(ctx context.Context, operation string, req *refapi.SetTagRequest, put func(*engine.Table) error) (*refapi.SetTagResponse, error) {
 	_, err := tables.Try(ctx, s.tables.Open(req.ID, ""), func(_ context.Context, t tables.Table) (struct{}, error) {
 		return struct{}{}, put(t.ConfirmWith(t.Found.Confirm))
@@ -92,7 +93,7 @@ func (s *Service) DeleteTag(ctx context.Context, req *refapi.DeleteTagRequest) (
 	})
 }
 
-// onTag does work on a tag and returns its transaction.
+// onTag runs work on a tag and returns the answer with the id of its transaction.
 func (s *Service) onTag(ctx context.Context, operation string, id []string, tag string, work func(*engine.Table) error) (*refapi.SetTagResponse, error) {
 	if err := s.onTable(ctx, id, work); err != nil {
 		return nil, err
@@ -100,13 +101,13 @@ func (s *Service) onTag(ctx context.Context, operation string, id []string, tag 
 	return &refapi.SetTagResponse{TransactionID: s.changed(ctx, operation, id, map[string]string{"tag": tag})}, nil
 }
 
-// changed records a change and returns the id of its transaction.
+// changed returns the transaction id of a change.
 func (s *Service) changed(ctx context.Context, operation string, id []string, properties map[string]string) string {
 	return s.tables.Transactions.IDOfChange(ctx, transaction.Change{Operation: operation, Object: id, Properties: properties})
 }
 
-// onTable does work that writes one object outside of the table's versions. No later step can
-// notice that the name stands for another table by then, so onTable reads the table's record right
+// onTable runs work that writes one object outside of the table's versions. No later step can
+// notice that the name refers to another table by then, so onTable reads the table's record right
 // before.
 func (s *Service) onTable(ctx context.Context, id []string, work func(*engine.Table) error) error {
 	t, err := s.tables.Names.Table(ctx, id)

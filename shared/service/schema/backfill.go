@@ -34,9 +34,9 @@ func (s *Service) Backfill(ctx context.Context, req *schemaapi.BackfillColumnsRe
 		return nil, err
 	}
 	if use != nil {
-		// Any writer of a table, native ones included, can change its metadata. A worker may call every
-		// function and open every secret, so the caller must have the right to use those that the metadata
-		// names.
+		// Any writer of a table, including native ones, can change its metadata. A worker may call every
+		// function and open every secret, so the caller must have the right to use the ones that the
+		// metadata names.
 		if _, err := s.useFunction(ctx, use.Function); err != nil {
 			return nil, err
 		}
@@ -56,8 +56,8 @@ func (s *Service) Backfill(ctx context.Context, req *schemaapi.BackfillColumnsRe
 	return &schemaapi.BackfillColumnsResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
 }
 
-// adoptUse makes the sender the principal for whom the columns call a function, if the former one has lost its
-// credentials. It does nothing under policies: a writer of the metadata could then use the rights of the sender.
+// adoptUse makes the sender the principal for whom the columns call a function, if the former principal has lost its
+// rights. Under policies it does nothing, because a writer of the metadata could then exploit the rights of the sender.
 func (s *Service) adoptUse(ctx context.Context, id []string, use *schemaapi.FunctionBinding) error {
 	if auth.Limited(ctx) {
 		return nil
@@ -76,7 +76,7 @@ func (s *Service) adoptUse(ctx context.Context, id []string, use *schemaapi.Func
 	return err
 }
 
-// number returns a count of a request; 0 is none.
+// number returns an optional count, or 0 if it is missing.
 func number(n *int64) int {
 	if n == nil {
 		return 0

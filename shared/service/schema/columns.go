@@ -22,7 +22,8 @@ import (
 	"tiltyard/shared/work/backfill"
 )
 
-// Add adds columns. Their values are computed once by SQL expressions, or are null in every row.
+// Add adds columns. SQL expressions compute their values once or in jobs, functions compute them in
+// jobs, or they are null in every row.
 func (s *Service) Add(ctx context.Context, req *schemaapi.AddColumnsRequest) (*schemaapi.AddColumnsResponse, error) {
 	add, err := s.adding(ctx, req)
 	if err != nil {
@@ -37,6 +38,7 @@ func (s *Service) Add(ctx context.Context, req *schemaapi.AddColumnsRequest) (*s
 
 // adding returns the function that adds the columns of a request to a table.
 func (s *Service) adding(ctx context.Context, req *schemaapi.AddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
+	// A body in Arrow format contains only a schema: of columns of nulls.
 	if req.Body != nil {
 		reader, err := arrowipc.NewReader(ctx, req.Body, s.limits)
 		if err != nil {
@@ -47,6 +49,7 @@ func (s *Service) adding(ctx context.Context, req *schemaapi.AddColumnsRequest) 
 	if len(req.NewColumns) == 0 {
 		return addNulls(ctx, arrow.NewSchema(nil, nil)), nil
 	}
+	// All columns of a request are of one kind, which decoding has checked.
 	switch first := req.NewColumns[0]; {
 	case first.VirtualColumn != nil:
 		return addVirtual(ctx, req.NewColumns)
@@ -63,7 +66,7 @@ func (s *Service) adding(ctx context.Context, req *schemaapi.AddColumnsRequest) 
 	return func(t *engine.Table) (engine.Written, error) { return evolution.AddColumns(ctx, t, columns) }, nil
 }
 
-// addComputed adds columns that expressions are to compute.
+// addComputed adds columns whose values jobs compute from expressions.
 func (s *Service) addComputed(ctx context.Context, req *schemaapi.AddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
 	columns := make([]engine.Assignment, len(req.NewColumns))
 	for i, c := range req.NewColumns {
@@ -77,7 +80,7 @@ func (s *Service) addComputed(ctx context.Context, req *schemaapi.AddColumnsRequ
 	}, nil
 }
 
-// scheduleOf returns how the new columns are computed without further requests.
+// scheduleOf returns the schedule of automatic backfills of the new columns.
 func scheduleOf(req *schemaapi.AddColumnsRequest) computed.Schedule {
 	schedule := computed.Schedule{Given: req.AutoRefresh != nil || req.AutoInterval != nil, Enabled: req.IsAutoRefreshed()}
 	if req.AutoInterval != nil {
@@ -86,8 +89,8 @@ func scheduleOf(req *schemaapi.AddColumnsRequest) computed.Schedule {
 	return schedule
 }
 
-// allowFill records that jobs may fill the new columns, which are a use of a function or, for nil, have
-// expressions. It does so before there are the columns: a crash leaves an allowance for nothing.
+// allowFill permits jobs to fill the new columns automatically. use is their function, or nil for
+// expressions. It runs before the columns exist: after a crash, the unused permission does no harm.
 func (s *Service) allowFill(ctx context.Context, req *schemaapi.AddColumnsRequest, use *schemaapi.FunctionBinding) error {
 	if !req.IsAutoRefreshed() {
 		return nil
@@ -103,7 +106,8 @@ func (s *Service) allowFill(ctx context.Context, req *schemaapi.AddColumnsReques
 	return s.tables.Names.AllowFill(ctx, found, what)
 }
 
-// allowUse records, as allowFill does, who has the new columns use a function.
+// allowUse records the sender as the principal for whom the new columns call their function. Like
+// allowFill, it runs before the columns exist.
 func (s *Service) allowUse(ctx context.Context, req *schemaapi.AddColumnsRequest, use *schemaapi.FunctionBinding) error {
 	what, err := backfill.Allowance(use)
 	if err != nil {
@@ -119,8 +123,9 @@ func (s *Service) allowUse(ctx context.Context, req *schemaapi.AddColumnsRequest
 	return s.allowFill(ctx, req, use)
 }
 
-// addVirtual adds the outputs of functions as columns of nulls. The metadata of each field keeps the
-// function that the request brings, so that a backfill, or a client that runs it itself, can fill the rows.
+// addVirtual adds the outputs of functions as columns of nulls. The metadata of each field contains
+// the function from the request, so that a backfill, or a client that runs it itself, can fill the
+// rows.
 func addVirtual(ctx context.Context, columns []schemaapi.NewColumn) (func(*engine.Table) (engine.Written, error), error) {
 	var fields []arrow.Field
 	var inputs []string
@@ -128,6 +133,7 @@ func addVirtual(ctx context.Context, columns []schemaapi.NewColumn) (func(*engin
 	for _, c := range columns {
 		v := *c.VirtualColumn
 		inputs = append(inputs, v.InputColumns...)
+		// Large functions are stored once, in a file named by their hash.
 		if len(v.UDF) > maxInline {
 			sum := sha256.Sum256([]byte(v.UDF))
 			key := computed.EnvelopeFolder + hex.EncodeToString(sum[:])
@@ -151,11 +157,11 @@ func addVirtual(ctx context.Context, columns []schemaapi.NewColumn) (func(*engin
 }
 
 // maxInline bounds the bytes of a function in the metadata of the schema, which is read whenever
-// the table is opened.
+// the table is opened. Larger functions are stored in files.
 const maxInline = 64 << 10
 
-// virtualMetadata is the metadata of an output's field. The client's own keys come first, so that
-// they cannot replace those of the function.
+// virtualMetadata returns the metadata of an output's field. The client's own keys are copied
+// first, so that they cannot replace the keys of the function.
 func virtualMetadata(v *schemaapi.VirtualColumn, out schemaapi.VirtualColumnOutput) (arrow.Metadata, error) {
 	inputs, err := json.Marshal(v.InputColumns)
 	if err != nil {
@@ -176,6 +182,7 @@ func virtualMetadata(v *schemaapi.VirtualColumn, out schemaapi.VirtualColumnOutp
 	return arrow.MetadataFrom(kept), nil
 }
 
+// addNulls returns the function that adds columns of nulls.
 func addNulls(ctx context.Context, columns *arrow.Schema) func(*engine.Table) (engine.Written, error) {
 	return func(t *engine.Table) (engine.Written, error) { return evolution.AddNullColumns(ctx, t, columns) }
 }

@@ -25,7 +25,8 @@ import (
 	"tiltyard/shared/work/udfcall"
 )
 
-// addFunction returns the function that adds the columns of a use of a registered function.
+// addFunction returns the function that adds the output columns of a registered function to a
+// table.
 func (s *Service) addFunction(ctx context.Context, req *schemaapi.AddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
 	d := req.Function
 	ref := d.Application.Function
@@ -34,6 +35,7 @@ func (s *Service) addFunction(ctx context.Context, req *schemaapi.AddColumnsRequ
 		return nil, err
 	}
 	signature := found.Fit(ref, d.Inputs)
+	// The client planned with this output, and the function may have changed since.
 	if !reflect.DeepEqual(d.Application.Output, signature.Output) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "function.application.output is not what function %s returns; open the function again", strings.Join(ref.ID(), protocol.DefaultDelimiter))
 	}
@@ -46,16 +48,17 @@ func (s *Service) addFunction(ctx context.Context, req *schemaapi.AddColumnsRequ
 	if err := found.CheckUse(ctx, &use.Binding); err != nil {
 		return nil, err
 	}
+	// Record the permission first: the columns must not exist without it.
 	if err := s.allowUse(ctx, req, &use.Binding); err != nil {
 		return nil, err
 	}
 	return func(t *engine.Table) (engine.Written, error) { return evolution.AddFunctionColumns(ctx, t, use) }, nil
 }
 
-// useFunction returns a function that runs here and that the caller may use with the secrets that it is given.
+// useFunction returns a function after checking that a runtime can run it and that the caller may use it with its secrets.
 func (s *Service) useFunction(ctx context.Context, ref schemaapi.FunctionReference) (*udfcall.Found, error) {
 	found, err := udfcall.Find(ctx, s.tables.Names, ref)
-	if functions.IsNotFound(err) { // clients would take a 404 to mean the table
+	if functions.IsNotFound(err) { // clients would understand a 404 as a missing table
 		return nil, protocol.Errorf(protocol.InvalidInput, "%w; create it, or drop the columns that it computes", err)
 	}
 	if err != nil {
@@ -74,7 +77,7 @@ func (s *Service) useFunction(ctx context.Context, ref schemaapi.FunctionReferen
 	return found, nil
 }
 
-// checkSecret checks that a secret that a function needs exists and may be given to it.
+// checkSecret checks that a secret exists and that the caller may use it.
 func (s *Service) checkSecret(ctx context.Context, b functionapi.SecretBinding) error {
 	id := b.Secret.ID()
 	if _, err := s.tables.Names.Secrets.Get(ctx, id); err != nil {
@@ -86,8 +89,8 @@ func (s *Service) checkSecret(ctx context.Context, b functionapi.SecretBinding) 
 	return auth.CheckSecret(ctx, id)
 }
 
-// initialize returns the constants of a use as base64 of an Arrow stream of one row, "" when the function
-// takes none.
+// initialize encodes the constants of a use in base64, as an Arrow stream of one row. It returns ""
+// if the function declares none.
 func initialize(declared []functionapi.Field, values map[string]json.RawMessage) (string, error) {
 	row := map[string]json.RawMessage{}
 	fields := make([]arrow.Field, len(declared))
@@ -129,8 +132,8 @@ func containsField(fields []functionapi.Field, name string) bool {
 	return false
 }
 
-// checkConstant requires that a JSON value is of a type that constants have: booleans, numbers, texts, and
-// lists and structs of them.
+// checkConstant checks a JSON value against the type of a constant: a boolean, number or text, or a
+// list or struct of them.
 func checkConstant(typ arrow.DataType, value json.RawMessage) error {
 	bad := func() error {
 		return protocol.Errorf(protocol.InvalidInput, "%.80s is not a value of type %s", value, protocol.TypeText(typ))
@@ -174,6 +177,7 @@ func checkConstant(typ arrow.DataType, value json.RawMessage) error {
 	return protocol.Errorf(protocol.Unsupported, "constants of type %s are not supported", protocol.TypeText(typ))
 }
 
+// checkMember checks an element or a member, which may be null if the field is nullable.
 func checkMember(f arrow.Field, value json.RawMessage) error {
 	if len(value) > 0 && string(value) != "null" {
 		return checkConstant(f.Type, value)
@@ -184,7 +188,7 @@ func checkMember(f arrow.Field, value json.RawMessage) error {
 	return nil
 }
 
-// goTypes are the Go types of the constants.
+// goTypes maps the types of constants to Go types that decode them.
 var goTypes = map[arrow.Type]reflect.Type{
 	arrow.BOOL: reflect.TypeFor[bool](), arrow.STRING: reflect.TypeFor[string](), arrow.LARGE_STRING: reflect.TypeFor[string](),
 	arrow.FLOAT32: reflect.TypeFor[float32](), arrow.FLOAT64: reflect.TypeFor[float64](),
@@ -192,7 +196,7 @@ var goTypes = map[arrow.Type]reflect.Type{
 	arrow.UINT8: reflect.TypeFor[uint8](), arrow.UINT16: reflect.TypeFor[uint16](), arrow.UINT32: reflect.TypeFor[uint32](), arrow.UINT64: reflect.TypeFor[uint64](),
 }
 
-// encodeRow returns base64 of an Arrow stream with one row, whose values were checked.
+// encodeRow encodes checked values in base64, as an Arrow stream with one row.
 func encodeRow(s *arrow.Schema, row map[string]json.RawMessage) (string, error) {
 	text, err := json.Marshal(row)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package schema answers the operations that change the columns of a table or the metadata of its
-// schema.
+// Package schema implements the operations that change the columns of a table or the metadata of
+// its schema.
 package schema
 
 import (
@@ -8,19 +8,18 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Service answers the operations on columns.
+// A Service implements the operations on columns.
 type Service struct {
 	tables tables.Tables
 	limits arrowipc.Limits
 }
 
-// New returns the service over tables. The limits apply to schemas that a client sends as Arrow
-// streams.
+// New returns the service over tables. limits apply to schemas in Arrow streams.
 func New(tables tables.Tables, limits arrowipc.Limits) *Service {
 	return &Service{tables: tables, limits: limits}
 }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("AlterTableAddColumns", s.Add),

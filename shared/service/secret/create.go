@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/protocol/secretapi"
 )
 
-// Create gives a name to a value, which no request returns.
+// Create stores a secret. No request returns its value.
 func (s *Service) Create(ctx context.Context, req *secretapi.WriteRequest) (*protocol.Empty, error) {
 	sealed, err := s.seal(ctx, req)
 	if err != nil {
@@ -17,6 +17,7 @@ func (s *Service) Create(ctx context.Context, req *secretapi.WriteRequest) (*pro
 	return &protocol.Empty{}, s.names.Secrets.Create(ctx, req.ID, sealed)
 }
 
+// seal encrypts the value of a request.
 func (s *Service) seal(ctx context.Context, req *secretapi.WriteRequest) (secretbox.Sealed, error) {
 	if s.keys == nil {
 		return secretbox.Sealed{}, &protocol.Error{

@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/protocol/secretapi"
 )
 
-// Describe returns when a secret was created, and when its value was last replaced.
+// Describe returns the times at which a secret was created and last changed.
 func (s *Service) Describe(ctx context.Context, req *secretapi.Request) (*secretapi.DescribeResponse, error) {
 	record, err := s.names.Secrets.Get(ctx, req.ID)
 	if err != nil {

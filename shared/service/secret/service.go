@@ -1,4 +1,4 @@
-// Package secret answers the operations on secrets, the values of which no request returns.
+// Package secret implements the operations on secrets. No request returns their values.
 package secret
 
 import (
@@ -7,18 +7,18 @@ import (
 	"tiltyard/shared/http/httpapi"
 )
 
-// A Service answers the operations on secrets.
+// A Service implements the operations on secrets.
 type Service struct {
 	names *catalog.Catalog
-	keys  secretbox.Sealer // nil when there are none
+	keys  secretbox.Sealer // nil if secrets are disabled
 }
 
-// New returns the service over a catalog. It seals secrets with keys; without keys, it refuses their values.
+// New returns the service over a catalog. keys encrypts the values of secrets; without keys, requests with values fail.
 func New(names *catalog.Catalog, keys secretbox.Sealer) *Service {
 	return &Service{names: names, keys: keys}
 }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.Concealed("CreateSecret", s.Create),

@@ -28,10 +28,10 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Root is the URI of the folder in which [Open] keeps tables.
+// Root is the URI of the root in which [Open] stores tables.
 const Root = "memory://test"
 
-// A House has services over tables in memory. It runs no jobs.
+// A House is a set of tables in memory, with methods for common steps of tests. It runs no jobs.
 type House struct {
 	tables.Tables
 	Objects objectstore.Store
@@ -43,7 +43,7 @@ func Open(t *testing.T) *House {
 	return Over(t, memstore.New())
 }
 
-// Over returns a house whose tables are in a store.
+// Over returns a house with tables in the given store.
 func Over(t *testing.T, objects objectstore.Store) *House {
 	t.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: Root, Store: objects})
@@ -55,25 +55,25 @@ func Over(t *testing.T, objects objectstore.Store) *House {
 	})}
 }
 
-// Named is the part of a request that names a table in the root namespace.
+// Named returns the common part of a request for a table in the root namespace.
 func Named(name string) protocol.Common {
 	return protocol.Common{ID: []string{name}, Delimiter: protocol.DefaultDelimiter}
 }
 
-// Columns is the schema of [Upload]: id, a number, and name, a text. Both may be null.
+// Columns is the schema of [Upload]: a number id and a text name, both nullable.
 var Columns = arrow.NewSchema([]arrow.Field{
 	{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
 	{Name: "name", Type: arrow.BinaryTypes.String, Nullable: true},
 }, nil)
 
-// Upload returns the body of a request: an Arrow stream of rows. The rows are given as a JSON array
-// of objects with the keys of [Columns].
+// Upload returns the body of a request: an Arrow stream of rows. rows is a JSON array of objects
+// with the keys of [Columns].
 func Upload(t *testing.T, rows string) protocol.Upload {
 	t.Helper()
 	return UploadOf(t, Columns, rows)
 }
 
-// UploadOf returns an upload of rows with the given columns.
+// UploadOf returns an upload of rows with the given schema.
 func UploadOf(t *testing.T, columns *arrow.Schema, rows string) protocol.Upload {
 	t.Helper()
 	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, columns, strings.NewReader(rows))
@@ -88,7 +88,7 @@ func UploadOf(t *testing.T, columns *arrow.Schema, rows string) protocol.Upload 
 	return protocol.Upload{Body: &body}
 }
 
-// Create makes a table from rows, given as to [Upload], and returns the answer.
+// Create creates a table from rows, in the form of [Upload], and returns the answer.
 func (h *House) Create(t *testing.T, name, rows string) *dataapi.CreateTableResponse {
 	t.Helper()
 	made, err := data.New(h.Tables, arrowipc.Limits{}).Create(t.Context(), &dataapi.CreateTableRequest{
@@ -100,7 +100,7 @@ func (h *House) Create(t *testing.T, name, rows string) *dataapi.CreateTableResp
 	return made
 }
 
-// Insert appends rows, given as to [Upload], and returns the new version.
+// Insert appends rows, in the form of [Upload], and returns the new version.
 func (h *House) Insert(t *testing.T, name, rows string) int64 {
 	t.Helper()
 	done, err := data.New(h.Tables, arrowipc.Limits{}).Insert(t.Context(), &dataapi.InsertRequest{

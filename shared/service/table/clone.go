@@ -14,10 +14,10 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// Clone makes a table that begins as a version of another table. A shallow clone copies no rows: the
-// new table has its own location and refers to the files of the source, which must stay. Any other
-// clone has copies of all files. The request names the source by its location, as LanceDB's clients
-// do, so the source need not be in the catalog.
+// Clone creates a table from a version of another table. A shallow clone copies no rows: the new
+// table has its own location and refers to the files of the source, which must stay. A deep clone
+// copies all files. The request names the source by its location, as LanceDB clients do, so the
+// source need not be in the catalog.
 func (s *Service) Clone(ctx context.Context, req *tableapi.CloneRequest) (*tableapi.CloneResponse, error) {
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (s *Service) Clone(ctx context.Context, req *tableapi.CloneRequest) (*table
 		made, err = s.nameClone(ctx, req.ID, location, uint64(done.Version))
 	}
 	if errors.Is(err, objectstore.ErrUnknownOutcome) {
-		return nil, err // the name may stand for the clone
+		return nil, err // the name may refer to the clone already
 	}
 	if err != nil {
 		return nil, errors.Join(err, claim.DeleteFiles(context.WithoutCancel(ctx), location))
@@ -55,8 +55,8 @@ func (s *Service) Clone(ctx context.Context, req *tableapi.CloneRequest) (*table
 	}, nil
 }
 
-// nameClone gives a clone its name. The principal that makes the clone may read all files that it
-// refers to, and the clone lends this right to every principal that may read the clone.
+// nameClone gives a clone its name. The sender may read all files to which the clone refers, and
+// the clone lends this right to every principal that may read it.
 func (s *Service) nameClone(ctx context.Context, id []string, at objectstore.Location, version uint64) (*catalog.Table, error) {
 	elsewhere, err := locations(ctx, s.tables.Rows.Table(id, at, version))
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *Service) nameClone(ctx context.Context, id []string, at objectstore.Loc
 	return s.tables.Names.CreateClone(ctx, id, at, version, elsewhere)
 }
 
-// cloned returns the table and the version that a request clones. Version nil is the newest. Errors call
-// the source by the field that names its place, because it need not be in the catalog.
+// cloned returns the table and the version to clone. A nil version means the newest. Errors refer
+// to the source by the field source_location, because it need not be in the catalog.
 func (s *Service) cloned(ctx context.Context, req *tableapi.CloneRequest) (source *engine.Table, version *int64, err error) {
 	at, err := s.tables.Names.Places.Named(req.SourceLocation)
 	if err != nil {
@@ -89,8 +89,8 @@ func (s *Service) cloned(ctx context.Context, req *tableapi.CloneRequest) (sourc
 	return source, &number, err
 }
 
-// errNoTable is the answer when the location holds no table. It does not repeat the location,
-// because it goes into the log and a location may contain a secret.
+// errNoTable is the error if the location contains no table. It does not quote the location,
+// because the log would then contain it, and a location may contain a secret.
 var errNoTable = &protocol.Error{
 	Code: protocol.InvalidInput, Message: "there is no Lance table at the location: give the folder that holds the table's _versions folder",
 }

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
-// conditions are the conditions of a search, in lower case.
+// conditions are the conditions of a search, in lower case, and the sources that they need.
 type conditions struct {
 	words      []string
 	in         []tableapi.FindPlace
@@ -25,6 +25,7 @@ type conditions struct {
 	needRecord, needTags, needManifest bool
 }
 
+// newConditions converts the conditions of a request.
 func newConditions(req *tableapi.FindRequest) *conditions {
 	c := &conditions{
 		words: strings.Fields(strings.ToLower(req.Text)), in: req.In,
@@ -45,15 +46,15 @@ func newConditions(req *tableapi.FindRequest) *conditions {
 	return c
 }
 
-// squeeze writes a type in lower case, without spaces.
+// squeeze returns a type in lower case, without spaces.
 func squeeze(text string) string { return strings.ReplaceAll(strings.ToLower(text), " ", "") }
 
-// searches reports whether words may be in a place.
+// searches reports whether the words are searched in a place.
 func (c *conditions) searches(place tableapi.FindPlace) bool {
 	return len(c.words) > 0 && slices.Contains(c.in, place)
 }
 
-// mayMeet reports whether a table of that id may meet the conditions.
+// mayMeet reports whether a table with the id may meet the conditions. It checks names only.
 func (c *conditions) mayMeet(id []string) bool {
 	if !occurs(c.name, strings.ToLower(id[len(id)-1])) {
 		return false
@@ -62,7 +63,7 @@ func (c *conditions) mayMeet(id []string) bool {
 		!slices.ContainsFunc(c.words, func(word string) bool { return len(c.holding(word, id, nil)) == 0 })
 }
 
-// parts are the parts of a table that conditions are about.
+// parts contains the parts of a table to which conditions apply.
 type parts struct {
 	properties map[string]string
 	tags       []string
@@ -70,10 +71,10 @@ type parts struct {
 	comments   []tableapi.Match
 
 	columns    int    // number of visited columns
-	unreadable string // why the other parts are missing; "" if none are
+	unreadable string // why the table could not be read; "" if it was
 }
 
-// addFields adds columns and their nested fields, if there are conditions on columns.
+// addFields adds columns and their nested fields if the conditions need them.
 func (p *parts) addFields(path string, fields []arrow.Field, c *conditions) {
 	for _, field := range fields {
 		name := path + field.Name
@@ -86,7 +87,7 @@ func (p *parts) addFields(path string, fields []arrow.Field, c *conditions) {
 	}
 }
 
-// inside returns the columns inside of a column: the fields of a struct, and of the elements of a list.
+// inside returns the columns inside a column: the fields of a struct, or of the elements of a list.
 func inside(typ arrow.DataType) []arrow.Field {
 	switch typ := typ.(type) {
 	case *arrow.StructType:
@@ -97,7 +98,7 @@ func inside(typ arrow.DataType) []arrow.Field {
 	return nil
 }
 
-// typeText writes a type in one line, without spaces, by the words of the public specification.
+// typeText returns a type on one line, without spaces, with the names of the public specification.
 func typeText(typ arrow.DataType) string {
 	if extension, ok := typ.(arrow.ExtensionType); ok {
 		typ = extension.StorageType()
@@ -114,10 +115,10 @@ func typeText(typ arrow.DataType) string {
 	return squeeze(protocol.TypeText(typ))
 }
 
-// commentKeys are the keys under which people write comments.
+// commentKeys are the metadata keys that contain comments.
 var commentKeys = []string{"comment", "description"}
 
-// addComments adds the comments in the metadata of a column, or of the table if that is "".
+// addComments adds the comments in the metadata of a column, or of the table if column is "".
 func (p *parts) addComments(column string, metadata map[string]string, c *conditions) {
 	if c.comment == "" && !c.searches(tableapi.FindComment) {
 		return
@@ -129,8 +130,8 @@ func (p *parts) addComments(column string, metadata map[string]string, c *condit
 	}
 }
 
-// meet returns the parts of a table that meet the conditions; all is false unless every condition is met. p may be nil if
-// the conditions are on names only.
+// meet returns the parts of a table that match the conditions; all is false unless every condition is met. p may be nil if
+// the conditions apply to names only.
 func (c *conditions) meet(id []string, p *parts) (met []tableapi.Match, all bool) {
 	if p == nil {
 		p = new(parts)
@@ -152,6 +153,7 @@ func (c *conditions) meet(id []string, p *parts) (met []tableapi.Match, all bool
 	for _, word := range c.words {
 		found = append(found, c.holding(word, id, p))
 	}
+	// Each condition must have a match.
 	for _, by := range found {
 		if len(by) == 0 {
 			return nil, false
@@ -169,11 +171,12 @@ func (c *conditions) inProperties(p *parts) (found [][]tableapi.Match) {
 	return found
 }
 
-// meetsProperties and meetsTag report whether the conditions about properties, and about tags, are met.
+// meetsProperties reports whether the conditions on properties are met.
 func (c *conditions) meetsProperties(p *parts) bool {
 	return !slices.ContainsFunc(c.inProperties(p), func(met []tableapi.Match) bool { return len(met) == 0 })
 }
 
+// meetsTag reports whether the condition on tags is met.
 func (c *conditions) meetsTag(p *parts) bool {
 	return c.tag == "" || len(matching(p.tagMatches(), c.tag, "", occurs, occurs)) > 0
 }
@@ -226,7 +229,7 @@ func (c *conditions) holding(word string, id []string, p *parts) (met []tableapi
 // holds reports whether a text contains a word.
 func holds(word, text string) bool { return strings.Contains(text, word) }
 
-// matching returns the entries whose name and value match.
+// matching returns the entries whose name and value match, as the given functions compare them.
 func matching(all []tableapi.Match, name, value string, nameFits, valueFits func(pattern, text string) bool) (found []tableapi.Match) {
 	for _, one := range all {
 		if nameFits(name, strings.ToLower(one.Name)) && valueFits(value, strings.ToLower(one.Value)) {
@@ -236,13 +239,13 @@ func matching(all []tableapi.Match, name, value string, nameFits, valueFits func
 	return found
 }
 
-// These bound the part of an answer about one table.
+// Bounds of the answer's part about one table.
 const (
 	maxMatches    = 20
 	maxMatchRunes = 200
 )
 
-// few returns the first of the matches, each once.
+// few returns the first maxMatches distinct matches, with shortened values.
 func few(met []tableapi.Match) []tableapi.Match {
 	var kept []tableapi.Match
 	for _, one := range met {
@@ -256,7 +259,8 @@ func few(met []tableapi.Match) []tableapi.Match {
 	return kept
 }
 
-// occurs reports whether a text has a pattern in it. One with * or ? must fit the whole text.
+// occurs reports whether a text contains a pattern. A pattern with * or ? must match the whole
+// text.
 func occurs(pattern, text string) bool {
 	if strings.ContainsAny(pattern, "*?") {
 		return fits(pattern, text)
@@ -264,14 +268,14 @@ func occurs(pattern, text string) bool {
 	return strings.Contains(text, pattern)
 }
 
-// is reports whether a pattern fits the whole text. An empty one fits any.
+// is reports whether a pattern matches the whole text. An empty one matches any.
 func is(pattern, text string) bool { return pattern == "" || fits(pattern, text) }
 
-// fits reports whether a pattern fits the whole text: * is any text, ? one character. It takes at most as many
-// steps as the product of the lengths.
+// fits reports whether a pattern matches the whole text: * matches any text, ? one character. The number of steps is at
+// most the product of the lengths.
 func fits(pattern, text string) bool {
 	p, t := []rune(pattern), []rune(text)
-	star, from, i, j := -1, 0, 0, 0 // the last star, and where in the text it ends for now
+	star, from, i, j := -1, 0, 0, 0 // the last star, and the end of its match in the text so far
 	for j < len(t) {
 		switch {
 		case i < len(p) && p[i] == '*':

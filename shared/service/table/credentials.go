@@ -9,10 +9,10 @@ import (
 )
 
 // credentials returns storage options with credentials for the location of a table, if the caller
-// may read its rows, and nil otherwise. The credentials allow writing only if the caller may change
-// the table in every way that they would permit. wanted is what the request says of credentials: a
-// request that does not mention them gets them too, as Lance clients expect; LanceDB's clients get
-// none then, because they read through the service.
+// may read its rows, and nil otherwise. The credentials permit writes only if the caller may change
+// the table in every way that they would permit. wanted is the request's field vend_credentials. If
+// it is missing, Lance clients get credentials, as they expect; LanceDB clients get none, because
+// they read through the service.
 func (s *Service) credentials(ctx context.Context, from protocol.Common, wanted *bool, location string) (map[string]string, error) {
 	asked := wanted != nil
 	if s.tables.Vendor == nil || asked && !*wanted || !asked && from.Dialect == protocol.DialectLanceDB {

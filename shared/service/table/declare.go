@@ -8,9 +8,9 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
-// Declare reserves a name and a location for a table that a client will write. It answers with
-// credentials for the location if the deployment has them. Those are made first, so that nothing is
-// declared without the credentials that a request asks for.
+// Declare reserves a name and a location for a table that a client will write. If the deployment
+// vends credentials, the answer has them for the location. They are created first, so that nothing
+// is declared if a request for them fails.
 func (s *Service) Declare(ctx context.Context, req *tableapi.DeclareRequest) (*tableapi.DeclareResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
-// Deregister removes the name of a table. Its data stays where it is.
+// Deregister removes the name of a table. Its data stays.
 func (s *Service) Deregister(ctx context.Context, req *tableapi.DeregisterRequest) (*tableapi.DeregisterResponse, error) {
 	gone, err := s.tables.Names.DeregisterTable(ctx, req.ID)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Describe returns the location of a table and, if the request asks for details, the schema and the
-// size of a version. It adds credentials for the location if the deployment has them.
+// Describe returns the location of a table and, if the request demands details, the schema and the
+// size of a version. If the deployment vends credentials, the answer has them for the location.
 func (s *Service) Describe(ctx context.Context, req *tableapi.DescribeRequest) (*tableapi.DescribeResponse, error) {
 	answer, err := s.describe(ctx, req)
 	if view := views.Plain(err); view != nil {
@@ -27,6 +27,7 @@ func (s *Service) Describe(ctx context.Context, req *tableapi.DescribeRequest) (
 	return answer, err
 }
 
+// describe describes a table. It reads the table's storage only if the request needs it.
 func (s *Service) describe(ctx context.Context, req *tableapi.DescribeRequest) (*tableapi.DescribeResponse, error) {
 	branch := protocol.BranchName(req.Branch)
 	if !req.Detailed() && req.Version == nil && req.Tag == "" && branch == "" && !req.CheckDeclared {
@@ -41,8 +42,8 @@ func (s *Service) describe(ctx context.Context, req *tableapi.DescribeRequest) (
 	})
 }
 
-// describeView describes a view that has no rows of its own: what it shows of the newest version of
-// its source. It has no location.
+// describeView describes a plain view: its columns over the newest version of its source. It has no
+// location.
 func (s *Service) describeView(ctx context.Context, view *stored.View, req *tableapi.DescribeRequest) (*tableapi.DescribeResponse, error) {
 	if req.Version != nil || req.Tag != "" || protocol.BranchName(req.Branch) != "" {
 		return nil, protocol.Errorf(protocol.InvalidInput, "a view has no versions, tags and branches")
@@ -60,7 +61,7 @@ func (s *Service) describeView(ctx context.Context, view *stored.View, req *tabl
 	})
 }
 
-// describe fills in what the catalog's record holds.
+// describe returns the answer from the catalog's record.
 func describe(t *catalog.Table, req *tableapi.DescribeRequest) *tableapi.DescribeResponse {
 	answer := &tableapi.DescribeResponse{
 		Table:      t.ID[len(t.ID)-1],
@@ -76,7 +77,7 @@ func describe(t *catalog.Table, req *tableapi.DescribeRequest) *tableapi.Describ
 	return answer
 }
 
-// describeData also fills in what the table's storage holds.
+// describeData returns the answer from the catalog's record and the table's storage.
 func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *tableapi.DescribeRequest) (*tableapi.DescribeResponse, error) {
 	rows, version, err := s.versionAt(ctx, t, req)
 	if err != nil {
@@ -90,7 +91,7 @@ func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *table
 		}
 		return addData(answer, d, req.Dialect)
 	})
-	// Clients of the LanceDB dialect regard a table without a schema as missing.
+	// LanceDB clients regard a table without a schema as missing.
 	if engine.IsDeclared(err) && version == nil && req.Dialect != protocol.DialectLanceDB {
 		declared, err = true, nil
 	}
@@ -103,8 +104,8 @@ func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *table
 	return answer, nil
 }
 
-// versionAt returns the branch and the version that a request names directly or by a tag. Version
-// nil is the newest.
+// versionAt returns the branch and the version of a request, which may name them by a tag. A nil
+// version means the newest.
 func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *tableapi.DescribeRequest) (rows *engine.Table, version *int64, err error) {
 	branch, version := req.Branch, req.Version
 	if req.Tag != "" {
@@ -119,7 +120,7 @@ func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *tableapi
 	return rows, version, err
 }
 
-// addData fills in what the manifest of a version holds.
+// addData adds the contents of a version's manifest to the answer.
 func addData(answer *tableapi.DescribeResponse, d *dataset.Dataset, dialect protocol.Dialect) error {
 	schema, err := protocol.EncodeSchema(dialect, d.TextSchema())
 	if err != nil {

@@ -14,19 +14,19 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Errors answers the operation that lists the rows for which functions failed. A separate function serves it.
+// Errors implements the operation that lists the rows for which functions failed. A separate Lambda function serves it.
 type Errors struct{ tables tables.Tables }
 
 // NewErrors returns the service over tables.
 func NewErrors(tables tables.Tables) *Errors { return &Errors{tables} }
 
-// Routes returns the operation that the service answers.
+// Routes returns the route of the operation.
 func (s *Errors) Routes() []httpapi.Route {
 	return []httpapi.Route{httpapi.JSON("ListTableErrors", s.List)}
 }
 
-// List returns the rows of a table that functions failed for. Their messages may quote values, so the
-// sender of the request must be permitted to read the table.
+// List returns the rows of a table for which functions failed. Error messages may quote values, so
+// the caller must be permitted to read the table.
 func (s *Errors) List(ctx context.Context, req *tableapi.ListErrorsRequest) (*tableapi.ListErrorsResponse, error) {
 	answer := &tableapi.ListErrorsResponse{}
 	query := rowerror.Query{Job: req.JobID, Column: req.Column, Since: time.Now().Add(-rowerror.Retention), Limit: req.Most()}
@@ -44,6 +44,7 @@ func (s *Errors) List(ctx context.Context, req *tableapi.ListErrorsRequest) (*ta
 	}
 	answer.Truncated = found.Truncated
 	for _, u := range found.Units {
+		// List the fragments for which not all failures were recorded.
 		if u.Skipped > int64(u.Recorded) {
 			answer.Fragments = append(answer.Fragments, tableapi.ErrorFragment{
 				JobID: u.Job, FragmentID: u.Fragment, RowsSkipped: u.Skipped, RowsRecorded: u.Recorded,

@@ -19,21 +19,21 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// These bound the work for one page of found tables. A page that reaches one of them ends early.
+// Bounds of the work for one page of found tables. A page that reaches one of them ends early.
 const (
 	maxFound        = 1000 // tables in the answer
-	maxFoundLists   = 20   // LIST requests, each of 1,000 records of the catalog
+	maxFoundLists   = 20   // LIST requests, each of 1,000 catalog records
 	maxFoundReads   = 500  // tables whose record, manifest or tags are read
 	maxFoundColumns = 500_000
-	maxFoundBytes   = 1 << 20 // of matches in the answer
+	maxFoundBytes   = 1 << 20 // bytes of matches in the answer
 	maxFoundTime    = 5 * time.Second
-	// findTogether is the number of tables that are read between two counts of the results.
+	// findTogether is the number of tables that are read before the results are counted again.
 	findTogether = 4 * maxChecks
 )
 
 // Find returns the tables inside a namespace that meet all conditions and that the caller may see. Conditions on names
-// need only the lists of the catalog. The others need the record of each table whose name matches; conditions on tags need
-// a LIST as well, and those on columns and comments the manifest of the newest version.
+// need only the lists of the catalog. The others need the record of each table whose name matches; conditions on tags also
+// need a LIST, and conditions on columns and comments the manifest of the newest version.
 func (s *Service) Find(ctx context.Context, req *tableapi.FindRequest) (*tableapi.FindResponse, error) {
 	limit := maxFound
 	if bound, ok := req.Bound(); ok {
@@ -64,11 +64,11 @@ type finder struct {
 	limit      int
 	until      time.Time
 
-	lists, reads, columns, bytes int // work that was done
+	lists, reads, columns, bytes int // work done so far
 	answer                       tableapi.FindResponse
 }
 
-// run returns the position at which the next page begins, "" at the end.
+// run fills the answer. It returns the position at which the next page begins, "" at the end.
 func (f *finder) run(ctx context.Context) (position string, err error) {
 	for !f.walk.Done() {
 		if f.lists == maxFoundLists || f.lists > 0 && f.spent() {
@@ -91,6 +91,7 @@ func (f *finder) run(ctx context.Context) (position string, err error) {
 			if err != nil {
 				return "", err
 			}
+			// Stop in the middle of the listed records: the position of the last processed one continues there.
 			full := len(f.answer.Tables) == f.limit || f.bytes >= maxFoundBytes || f.reads > 0 && f.spent()
 			if last < len(now) || full && (len(fit) > len(now) || !f.walk.Done()) {
 				return now[last-1].Position, nil
@@ -101,12 +102,12 @@ func (f *finder) run(ctx context.Context) (position string, err error) {
 	return "", nil
 }
 
-// spent reports whether the page has done as much work as it may.
+// spent reports whether the work for this page has reached a bound.
 func (f *finder) spent() bool {
 	return f.reads >= maxFoundReads || f.columns >= maxFoundColumns || !f.service.tables.Now().Before(f.until)
 }
 
-// check adds the matching tables to the answer, until that is full. It returns the number of tables that it has processed.
+// check adds matching tables to the answer until it is full. dealt is the number of processed tables.
 func (f *finder) check(ctx context.Context, some []lists.Walked) (dealt int, err error) {
 	parts := make([]*parts, len(some))
 	if f.conditions.needRecord {
@@ -177,10 +178,11 @@ func (f *finder) read(ctx context.Context, one lists.Walked) (*parts, error) {
 	return nil, err
 }
 
+// readData reads tags and the manifest of a table as far as the conditions need them.
 func (f *finder) readData(ctx context.Context, t *catalog.Table) (*parts, error) {
 	c, p := f.conditions, &parts{properties: t.Properties}
 	if !c.meetsProperties(p) {
-		return p, nil // so it meets not all, whatever else it has
+		return p, nil // it fails a condition already, whatever else it has
 	}
 	at := f.service.tables.At(t)
 	if c.needTags && auth.Permits(ctx, "ListTableTags", auth.Table(t.ID)) {
@@ -215,7 +217,7 @@ func (f *finder) readData(ctx context.Context, t *catalog.Table) (*parts, error)
 // columnBytes is the approximate memory of a column with its comments.
 const columnBytes = 256
 
-// count counts columns and their nested fields.
+// count counts columns including nested fields.
 func count(fields []arrow.Field) int {
 	n := len(fields)
 	for _, field := range fields {

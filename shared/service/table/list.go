@@ -21,8 +21,8 @@ func (s *Service) List(ctx context.Context, req *tableapi.ListRequest) (*tableap
 	return s.listWithData(ctx, req.ID, req.PageToken, limit)
 }
 
-// listWithData is List without the tables that are only declared. It reads as many tables as it
-// needs to fill a page.
+// listWithData returns a page of the tables that are not only declared. It reads as many tables as
+// it needs to fill the page.
 func (s *Service) listWithData(ctx context.Context, namespace []string, after string, limit int) (*tableapi.ListResponse, error) {
 	kept := []string{}
 	for limit == lists.NoLimit || len(kept) < limit {
@@ -76,6 +76,7 @@ func (s *Service) ListAll(ctx context.Context, req *tableapi.ListAllRequest) (*t
 	return page(joined, req.PageToken, bound(req.Page)), nil
 }
 
+// bound returns the limit of a page.
 func bound(p protocol.Page) int {
 	if limit, bounded := p.Bound(); bounded {
 		return int(min(limit, 1<<31-1))
@@ -83,7 +84,7 @@ func bound(p protocol.Page) int {
 	return lists.NoLimit
 }
 
-// page returns at most limit of the sorted names, beginning after the token.
+// page returns at most limit of the sorted names after the token.
 func page(names []string, token string, limit int) *tableapi.ListResponse {
 	if token != "" {
 		from, found := slices.BinarySearch(names, token)
@@ -102,10 +103,10 @@ func page(names []string, token string, limit int) *tableapi.ListResponse {
 	return answer
 }
 
-// maxChecks is how many tables are read in parallel.
+// maxChecks bounds the tables that are read in parallel.
 const maxChecks = 16
 
-// withData leaves out the tables that are only declared or that no longer exist.
+// withData removes the tables that are only declared or no longer exist.
 func (s *Service) withData(ctx context.Context, ids [][]string) ([][]string, error) {
 	has := make([]bool, len(ids))
 	group, ctx := errgroup.WithContext(ctx)
@@ -114,6 +115,7 @@ func (s *Service) withData(ctx context.Context, ids [][]string) ([][]string, err
 		group.Go(func() error {
 			t, err := s.tables.Names.Table(ctx, id)
 			if err != nil {
+				// The table was dropped after it was listed.
 				if protocol.CodeOf(err) == protocol.TableNotFound || protocol.CodeOf(err) == protocol.NamespaceNotFound {
 					return nil
 				}

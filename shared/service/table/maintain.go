@@ -11,25 +11,24 @@ import (
 	"tiltyard/shared/work/maintain"
 )
 
-// Maintenance answers the operation that maintains a table. Another function serves it than the other operations
-// on tables.
+// Maintenance implements the operation that maintains a table. A separate Lambda function serves it.
 type Maintenance struct {
 	tables tables.Tables
 	keeper *maintain.Keeper
 }
 
-// NewMaintenance returns the service over tables. The keeper runs dry runs.
+// NewMaintenance returns the service over tables. The keeper performs dry runs.
 func NewMaintenance(tables tables.Tables, keeper *maintain.Keeper) *Maintenance {
 	return &Maintenance{tables, keeper}
 }
 
-// Routes returns the operation that the service answers.
+// Routes returns the route of the operation.
 func (s *Maintenance) Routes() []httpapi.Route {
 	return []httpapi.Route{httpapi.JSON("MaintainTable", s.Maintain)}
 }
 
-// Maintain begins a job that compacts a table, brings its indices up to date and cleans it up, or some of
-// these. In a dry run it returns what the job would do.
+// Maintain begins a job that compacts a table, updates its indices and cleans it up, or some of
+// these. In a dry run it returns the expected result of the job.
 func (s *Maintenance) Maintain(ctx context.Context, req *tableapi.MaintainRequest) (*tableapi.MaintainResponse, error) {
 	order, err := s.order(ctx, req)
 	if err != nil {
@@ -54,8 +53,8 @@ func (s *Maintenance) Maintain(ctx context.Context, req *tableapi.MaintainReques
 	return &tableapi.MaintainResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
 }
 
-// order returns the order of a job: the settings of the request, and for those it leaves out the
-// properties of the table.
+// order returns the order of a job. The properties of the table replace missing settings of the
+// request.
 func (s *Maintenance) order(ctx context.Context, req *tableapi.MaintainRequest) (maintain.Order, error) {
 	policy, err := maintain.PolicyOf(ctx, s.tables.Names, req.ID)
 	if err != nil {

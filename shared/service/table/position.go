@@ -17,11 +17,11 @@ import (
 )
 
 // A search that ends early continues at the last record that it has read, which the caller may not be allowed to see. So
-// the token of a caller under policies is encrypted: AES-256-GCM hides the position, and padding its length. The key is a
-// record that the first process that needs it creates. A principal that can read this record can read the names in the
-// catalog as well.
+// tokens for callers under policies are encrypted: AES-256-GCM hides the position, and padding its length. The key is in a
+// record, which the first process that needs it creates. A principal that can read this record can read all names in the
+// catalog anyway.
 
-// positionRecord is the key of the record with the encryption key of tokens.
+// positionRecord is the record key of the encryption key for tokens.
 const positionRecord = "tokens/find"
 
 const (
@@ -33,7 +33,7 @@ const (
 
 var tokenText = base64.RawURLEncoding
 
-// sealPosition returns the token of a position, "" for "".
+// sealPosition returns the token of a position, or "" for "".
 func (s *Service) sealPosition(ctx context.Context, position string) (string, error) {
 	if position == "" {
 		return "", nil
@@ -63,6 +63,7 @@ func (s *Service) openPosition(ctx context.Context, token string) (string, error
 	switch {
 	case err != nil || len(text) == 0:
 		return "", errToken
+	// A plain token could name any position, so it is not accepted from callers under policies.
 	case token[:1] == plainToken && !auth.Limited(ctx):
 		return string(text), nil
 	case token[:1] != sealedToken || !auth.Limited(ctx):
@@ -82,8 +83,8 @@ func (s *Service) openPosition(ctx context.Context, token string) (string, error
 	return strings.TrimRight(string(position), "\x00"), nil
 }
 
-// A positionKey is the key of tokens, once it is known.
-type positionKey struct{ known chan cipher.AEAD } // of capacity 1; holds the cipher, or nil before it is known
+// A positionKey caches the cipher of tokens.
+type positionKey struct{ known chan cipher.AEAD } // has capacity 1; contains the cipher, or nil before the first use
 
 func newPositionKey() positionKey {
 	k := positionKey{make(chan cipher.AEAD, 1)}
@@ -91,7 +92,8 @@ func newPositionKey() positionKey {
 	return k
 }
 
-// cipher returns the cipher of the stored key. It reads the record once, and makes it if there is none.
+// cipher returns the cipher with the stored key. It reads the record once, and creates it if it
+// does not exist.
 func (k positionKey) cipher(ctx context.Context, records record.Store) (seal cipher.AEAD, err error) {
 	select {
 	case seal = <-k.known:
@@ -113,11 +115,12 @@ func (k positionKey) cipher(ctx context.Context, records record.Store) (seal cip
 	return cipher.NewGCM(block)
 }
 
-// tokenKey is the value of the record.
+// tokenKey is the JSON value of the record.
 type tokenKey struct {
 	Key []byte `json:"key"`
 }
 
+// storedKey returns the key in the record, which it creates if necessary.
 func storedKey(ctx context.Context, records record.Store) ([]byte, error) {
 	found, err := records.Get(ctx, positionRecord)
 	if errors.Is(err, record.ErrNotExist) {
@@ -131,7 +134,7 @@ func storedKey(ctx context.Context, records record.Store) ([]byte, error) {
 		if err != nil && !errors.Is(err, record.ErrConflict) && !errors.Is(err, record.ErrUnknownOutcome) {
 			return nil, err
 		}
-		found, err = records.Get(ctx, positionRecord) // the one that counts may be of another process
+		found, err = records.Get(ctx, positionRecord) // another process may have created the record first
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
-// Purge deletes a dropped table or view before its time.
+// Purge deletes a dropped table or view before its retention ends.
 func (s *Service) Purge(ctx context.Context, req *tableapi.PurgeRequest) (*tableapi.PurgeResponse, error) {
 	gone, err := s.tables.Names.Drops.Purge(ctx, req.ID, req.DropID)
 	if err != nil {

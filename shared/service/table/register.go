@@ -12,11 +12,10 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// Register gives a name to a table that already lies in storage, at a location that the
-// configuration allows. A table may have several names; its data stays until the last of them is
-// dropped. In mode Overwrite the name may be taken: it then stands for the new location, and the
-// data at the old one stays. The answer has an absolute location as the request spells it, and a relative
-// one as a URI.
+// Register gives a name to an existing table at a permitted location. A table may have several
+// names; its data stays until the last of them is dropped. In mode Overwrite the name may be taken:
+// it then refers to the new location, and the data at the old one stays. The answer repeats an
+// absolute location as the request spells it, and returns a relative one as a URI.
 func (s *Service) Register(ctx context.Context, req *tableapi.RegisterRequest) (*tableapi.RegisterResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err
@@ -28,7 +27,7 @@ func (s *Service) Register(ctx context.Context, req *tableapi.RegisterRequest) (
 	if err != nil {
 		return nil, err
 	}
-	// An invalid request is answered before the location is claimed.
+	// Refuse an invalid request before the location is claimed.
 	if _, _, err := s.look(ctx, req.ID, location); err != nil {
 		return nil, err
 	}
@@ -51,13 +50,13 @@ func (s *Service) Register(ctx context.Context, req *tableapi.RegisterRequest) (
 	return answer, nil
 }
 
-// locations returns the other locations at which the newest version of a table has files.
+// locations returns the other locations that contain files of a table's newest version.
 func locations(ctx context.Context, t *engine.Table) ([]objectstore.Location, error) {
 	return engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) ([]objectstore.Location, error) { return d.Elsewhere() })
 }
 
-// look reads the table at a location. It returns the newest version and the other locations that
-// the table refers to.
+// look reads the table at a location. It returns the newest version and the other locations to
+// which the table refers.
 func (s *Service) look(ctx context.Context, id []string, at objectstore.Location) (version uint64, elsewhere []objectstore.Location, err error) {
 	table := s.tables.Rows.Table(id, at, 0)
 	version, err = table.Newest(ctx)

@@ -1,4 +1,4 @@
-// Package table answers the operations on whole tables: naming, describing, dropping.
+// Package table implements the operations on whole tables, such as create, describe and drop.
 package table
 
 import (
@@ -9,21 +9,21 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Service answers the operations on tables.
+// A Service implements the operations on tables.
 type Service struct {
 	tables    tables.Tables
-	positions positionKey // of the tokens of searches
+	positions positionKey // encrypts the page tokens of searches
 }
 
 // New returns the service over tables.
 func New(tables tables.Tables) *Service { return &Service{tables, newPositionKey()} }
 
-// changed records a change of a table and returns the id of its transaction.
+// changed returns the transaction id of a change.
 func (s *Service) changed(ctx context.Context, operation string, id []string, properties map[string]string) string {
 	return s.tables.Transactions.IDOfChange(ctx, transaction.Change{Operation: operation, Object: id, Properties: properties})
 }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("ListTables", s.List),

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Stats returns the size of a table and how its rows are spread over fragments.
+// Stats returns the size of a table and the distribution of its rows over fragments.
 func (s *Service) Stats(ctx context.Context, req *tableapi.GetStatsRequest) (*tableapi.GetStatsResponse, error) {
 	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), nil, func(_ context.Context, d tables.Version) (*tableapi.GetStatsResponse, error) {
 		indices, err := d.Manifest().Indices()
@@ -23,8 +23,8 @@ func (s *Service) Stats(ctx context.Context, req *tableapi.GetStatsRequest) (*ta
 	})
 }
 
-// distribution summarizes the lengths of fragments. The two families of native clients compute the
-// percentiles differently; each gets the numbers of its own library.
+// distribution summarizes the lengths of fragments. Lance and LanceDB clients compute percentiles
+// differently; each gets the numbers of its own library.
 func distribution(lengths []int64, dialect protocol.Dialect) tableapi.FragmentStats {
 	stats := tableapi.FragmentStats{NumFragments: int64(len(lengths))}
 	if len(lengths) == 0 {

@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Storage returns how much of the data files each column takes.
+// Storage returns the bytes of each column in the data files.
 func (s *Service) Storage(ctx context.Context, req *tableapi.GetStorageRequest) (*tableapi.GetStorageResponse, error) {
 	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), req.Version, func(ctx context.Context, d tables.Version) (*tableapi.GetStorageResponse, error) {
 		found, err := d.Storage(ctx, req.Files())

@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
-// Undrop restores a dropped table or view, under the id that it had or another one.
+// Undrop restores a dropped table or view, under its former id or another one.
 func (s *Service) Undrop(ctx context.Context, req *tableapi.UndropRequest) (*tableapi.UndropResponse, error) {
 	to := req.NewID()
 	back, err := s.tables.Names.Drops.UndropTable(ctx, req.ID, req.DropID, to)

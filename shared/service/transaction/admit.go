@@ -7,9 +7,9 @@ import (
 	"tiltyard/shared/protocol/auth"
 )
 
-// admit checks the policies for an operation on a transaction. Policies are about tables and
-// namespaces, so it checks them for the object that the transaction changed. A transaction on a
-// hidden object is TransactionNotFound.
+// admit checks the caller's right to an operation on a transaction. Policies apply to tables and
+// namespaces, so it checks the right on the object that the transaction changed. If the caller may
+// not see the object, the error is TransactionNotFound.
 func (s *Service) admit(ctx context.Context, operation string, ref transaction.Ref) error {
 	if !auth.Limited(ctx) {
 		return nil
@@ -25,7 +25,7 @@ func (s *Service) admit(ctx context.Context, operation string, ref transaction.R
 	return auth.Check(ctx, operation, object, missing)
 }
 
-// recorded returns a transaction that has a record, which commits of tables lack.
+// recorded returns a transaction other than a commit without a record.
 func (s *Service) recorded(ctx context.Context, ref transaction.Ref) (*transaction.Transaction, error) {
 	if ref.IsRecorded() {
 		return s.tables.Transactions.Get(ctx, ref)

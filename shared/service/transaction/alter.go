@@ -27,6 +27,7 @@ func (s *Service) Alter(ctx context.Context, req *transactionapi.AlterRequest) (
 	return answer(altered), nil
 }
 
+// alter applies the actions, and creates the record of a commit or a change if there is none.
 func (s *Service) alter(ctx context.Context, ref transaction.Ref, actions []transactionapi.Action) (*transaction.Transaction, error) {
 	if ref.IsRecorded() {
 		return s.tables.Transactions.Alter(ctx, ref, actions)

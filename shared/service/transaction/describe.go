@@ -9,8 +9,8 @@ import (
 	"tiltyard/shared/service/job"
 )
 
-// Describe returns the state of a transaction. A commit counts as succeeded unless a client has set
-// another status.
+// Describe returns the state of a transaction. The status of a commit is succeeded unless a client
+// has set another one.
 func (s *Service) Describe(ctx context.Context, req *transactionapi.DescribeRequest) (*transactionapi.Response, error) {
 	ref, err := transaction.ParseID(req.ID)
 	if err != nil {
@@ -26,6 +26,7 @@ func (s *Service) Describe(ctx context.Context, req *transactionapi.DescribeRequ
 	return answer(found), nil
 }
 
+// find reads a transaction from its record or from the history of its table.
 func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.Transaction, error) {
 	if ref.IsRecorded() {
 		found, err := s.tables.Transactions.Get(ctx, ref)
@@ -41,6 +42,7 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 	if ref.IsChange() {
 		return s.tables.Transactions.GetChange(ctx, ref)
 	}
+	// A client may have altered the commit, so its record takes precedence.
 	if ref.UUID != "" {
 		found, err := s.tables.Transactions.GetCommit(ctx, ref)
 		if err != nil {
@@ -54,6 +56,7 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 	if err != nil {
 		return nil, err
 	}
+	// The id named only a version. Its UUID, which the history has, leads to a record.
 	if ref.UUID == "" {
 		ref.UUID = commit.UUID
 		found, err := s.tables.Transactions.GetCommit(ctx, ref)
@@ -68,8 +71,8 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 	return transaction.OfCommit(ref.Table, commit), nil
 }
 
-// complete adds the contents of a commit whose record holds only its identity. It adds nothing if
-// the table no longer exists.
+// complete adds the contents of a commit whose record contains only its identity. It adds nothing
+// if the table no longer exists.
 func (s *Service) complete(ctx context.Context, found *transaction.Transaction) (*transaction.Transaction, error) {
 	if found.Commit == nil || found.Commit.Operation != "" {
 		return found, nil

@@ -1,5 +1,5 @@
-// Package transaction answers the operations on transactions. A transaction is a commit of a table,
-// or a record of another change, such as a job.
+// Package transaction implements the operations on transactions. A transaction is a commit of a
+// table, a job, or another recorded change.
 package transaction
 
 import (
@@ -17,13 +17,13 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Service answers the operations on transactions.
+// A Service implements the operations on transactions.
 type Service struct{ tables tables.Tables }
 
 // New returns the service over tables.
 func New(tables tables.Tables) *Service { return &Service{tables} }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("DescribeTransaction", s.Describe),
@@ -47,8 +47,8 @@ func (s *Service) onBranch(ctx context.Context, t *catalog.Table, ref transactio
 	return history.TransactionOf(ctx, table, ref.Version)
 }
 
-// onAnyBranch searches the branches of a table for a commit that the table itself lacks and whose
-// id does not name a branch. If several branches have the version, it refuses to choose.
+// onAnyBranch searches all branches of a table for a commit that the main line lacks and whose id
+// names no branch. It returns an error if several branches match.
 func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transaction.Ref, missing error) (only history.Transaction, branch string, err error) {
 	table := s.tables.At(t)
 	branches, _, err := table.Data().Refs().Branches(ctx, "", 0)
@@ -68,6 +68,7 @@ func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transac
 			return only, "", protocol.Errorf(protocol.TransactionNotFound, "branches %s and %s both have version %d; the id does not name the branch", branch, name, ref.Version)
 		}
 		only, branch = found, name
+		// A UUID is unique, unlike the number of a version.
 		if ref.UUID != "" {
 			break
 		}
@@ -78,8 +79,8 @@ func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transac
 	return only, branch, nil
 }
 
-// commit reads a commit from the history of its table. A missing version, or a version that another
-// transaction made, is TransactionNotFound.
+// commit reads a commit from the history of its table. The error is TransactionNotFound if the
+// version does not exist or another transaction made it.
 func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.Commit, error) {
 	var branch string
 	found, err := tables.Look(ctx, s.tables.Open(ref.Table, ""), func(ctx context.Context, at tables.Table) (history.Transaction, error) {
@@ -98,7 +99,7 @@ func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.
 	case err != nil:
 		return transaction.Commit{}, err
 	case ref.UUID != "" && ref.UUID != found.UUID:
-		// The name stands for another table now.
+		// The name refers to another table now.
 		return transaction.Commit{}, notFound(ref, errors.New("the version was made by another transaction"))
 	}
 	return transaction.Commit{
@@ -107,7 +108,8 @@ func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.
 	}, nil
 }
 
-// isMissing reports whether err means that the table, branch or version of a commit does not exist.
+// isMissing reports whether an error means that the table, branch or version of a commit does not
+// exist.
 func isMissing(err error) bool {
 	switch protocol.CodeOf(err) {
 	case protocol.NamespaceNotFound, protocol.TableNotFound, protocol.TableVersionNotFound, protocol.TableBranchNotFound, protocol.TransactionNotFound:

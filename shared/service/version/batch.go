@@ -17,11 +17,11 @@ import (
 	"tiltyard/shared/protocol/versionapi"
 )
 
-// batchFanOut is how many tables of a batch are read in parallel.
+// batchFanOut bounds the tables of a batch that are read in parallel.
 const batchFanOut = 32
 
-// BatchCreate turns staged manifests into versions of their tables, all of them or none. A request
-// that repeats an earlier one, because its answer was lost, gets the same answer.
+// BatchCreate turns staged manifests into versions of their tables, all of them or none. A repeated
+// request gets the answer of the first one.
 func (s *Service) BatchCreate(ctx context.Context, req *versionapi.BatchCreateRequest) (*versionapi.BatchCreateResponse, error) {
 	operations := make([]versionapi.CommitOperation, len(req.Entries))
 	for i := range req.Entries {
@@ -40,16 +40,16 @@ func (s *Service) BatchCreate(ctx context.Context, req *versionapi.BatchCreateRe
 	return answer, nil
 }
 
-// batchChange is the change as which the transaction of a batch is known.
+// batchChange returns the change that identifies the transaction of a batch.
 func batchChange(operation string, done []*prepared) transaction.Change {
 	return transaction.Change{Operation: operation, Properties: map[string]string{"operations": strconv.Itoa(len(done))}}
 }
 
-// prepared is an operation of a batch: first its inputs, after the commit its result.
+// prepared is an operation of a batch: its inputs and, after the commit, its result.
 type prepared struct {
 	batch.Operation
-	table  *catalog.Table // is the table that the operation changes; nil before a declaration
-	staged *staged        // is set when the operation makes a version
+	table  *catalog.Table // the table to change; nil before a declaration
+	staged *staged        // set if the operation makes a version
 	result catalog.BatchResult
 }
 
@@ -62,6 +62,7 @@ func (p *prepared) entry() versionapi.Version {
 
 // commit applies all operations together, or none of them.
 func (s *Service) commit(ctx context.Context, operations []versionapi.CommitOperation) ([]*prepared, error) {
+	// The request identifies the batch, so that a repetition finds it.
 	request, err := json.Marshal(operations)
 	if err != nil {
 		return nil, fmt.Errorf("digest of the batch: %w", err)
@@ -83,12 +84,14 @@ func (s *Service) commit(ctx context.Context, operations []versionapi.CommitOper
 	for i, p := range done {
 		p.result = results[i]
 		if p.staged != nil {
+			// The manifest is a version now, and its staged copy is garbage.
 			group.Go(func() error {
 				p.staged.discard(ctx, p.table.Location)
 				return nil
 			})
 		}
 		if p.Delete != nil && p.UID != "" {
+			// Cached copies of deleted versions must not be read any more.
 			s.tables.At(p.table).Data().Forget(p.Delete...)
 		}
 	}
@@ -96,7 +99,7 @@ func (s *Service) commit(ctx context.Context, operations []versionapi.CommitOper
 	return done, nil
 }
 
-// prepare finds the tables of a batch and reads the manifests that clients have staged for them.
+// prepare finds the tables of a batch and reads their staged manifests.
 func (s *Service) prepare(ctx context.Context, operations []versionapi.CommitOperation) ([]*prepared, error) {
 	found := make([]*prepared, len(operations))
 	errs := make([]error, len(operations))
@@ -122,7 +125,7 @@ func (s *Service) prepare(ctx context.Context, operations []versionapi.CommitOpe
 	return found, nil
 }
 
-// key turns an id into the key of a map. Ids hold no zero bytes.
+// key turns an id into a map key. Ids contain no zero bytes.
 func key(id []string) string { return protocol.JoinID(id, "\x00") }
 
 // declarations returns the tables that a batch declares, by key.
@@ -176,9 +179,8 @@ func (s *Service) prepareOne(ctx context.Context, op *versionapi.CommitOperation
 	return p, s.annotate(ctx, p.table, p.staged)
 }
 
-// errBranchInBatch refuses versions of a branch. The files in a branch's folder alone decide which
-// versions it has, even if the versions of the table itself are in its record. A batch commits
-// through records, so it cannot include a branch.
+// errBranchInBatch refuses versions of a branch. A batch commits through records, but the files in
+// a branch's folder alone define the versions of the branch.
 var errBranchInBatch = &protocol.Error{
 	Code: protocol.InvalidInput, Message: "a batch cannot make or delete versions of a branch",
 	Detail: "use version/create and version/delete, which take a branch, for one version at a time",

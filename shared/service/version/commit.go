@@ -12,12 +12,11 @@ import (
 )
 
 // maxBatchDeletes bounds the versions that a batch deletes from one table, because the record of
-// the table holds their names until the batch has ended.
+// the table contains their names until the batch has ended.
 const maxBatchDeletes = 1000
 
-// BatchCommit declares and deregisters tables, and makes and deletes versions of them. It applies
-// all operations or none. A request that repeats an earlier one, because its answer was lost, gets
-// the same answer.
+// BatchCommit declares and deregisters tables, and creates and deletes versions of them. It applies
+// all operations or none. A repeated request gets the answer of the first one.
 func (s *Service) BatchCommit(ctx context.Context, req *versionapi.BatchCommitRequest) (*versionapi.BatchCommitResponse, error) {
 	done, err := s.commit(ctx, req.Operations)
 	if err != nil {
@@ -32,7 +31,7 @@ func (s *Service) BatchCommit(ctx context.Context, req *versionapi.BatchCommitRe
 	return answer, nil
 }
 
-// answer is the result of an operation in the words of the protocol.
+// answer returns the result of an operation in the form of the protocol.
 func (p *prepared) answer(op *versionapi.CommitOperation, transactionID string) versionapi.CommitResult {
 	made := p.result.Table
 	switch {

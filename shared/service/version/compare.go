@@ -25,12 +25,15 @@ func (s *Service) Compare(ctx context.Context, req *versionapi.CompareRequest) (
 	})
 }
 
+// compared compares the columns that two versions have in common. limit bounds the row ids in each
+// list.
 func compared(ctx context.Context, was, now *dataset.Dataset, limit int) (*versionapi.CompareResponse, error) {
 	fields := difference.Common(was.Schema(), now.Schema())
 	stable := was.Manifest().StableRowIDs()
 	var rows *difference.Rows
 	var err error
 	if stable {
+		// Stable row ids follow rows that moved. Without them rows are compared by their addresses.
 		rows, err = difference.Since(ctx, now, was, fields)
 	} else {
 		rows, err = difference.ByAddress(ctx, was.Snapshot, now.Snapshot, fields)

@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// Create turns a manifest that a client has staged into the next version of a table. A request that
-// repeats an earlier one, because its answer was lost, gets the same answer.
+// Create turns a manifest that a client has staged into the next version of a table. A repeated
+// request gets the answer of the first one.
 func (s *Service) Create(ctx context.Context, req *versionapi.CreateRequest) (*versionapi.CreateResponse, error) {
 	t, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
@@ -49,6 +49,7 @@ func (s *Service) Create(ctx context.Context, req *versionapi.CreateRequest) (*v
 	}, nil
 }
 
+// publish makes the staged manifest a version of the table or of a branch.
 func (s *Service) publish(ctx context.Context, t *catalog.Table, at objectstore.Location, req *versionapi.CreateRequest, m *staged) (objectstore.Info, error) {
 	if at == t.Location {
 		info, err := s.tables.Names.Publish(ctx, t, m.Manifest)
@@ -57,7 +58,7 @@ func (s *Service) publish(ctx context.Context, t *catalog.Table, at objectstore.
 		}
 		return info, err
 	}
-	// A client that makes a branch puts its first version before its name, so the branch may not
+	// A client that creates a branch puts its first version before its name, so the branch may not
 	// exist yet.
 	table := s.tables.At(t)
 	branch, _, err := table.Data().Refs().Branch(ctx, req.Branch)

@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Delete deletes the versions in the given ranges. A version that a tag or a branch needs stays.
-// The newest version stays as well, unless a range covers all versions.
+// Delete deletes the versions in the given ranges. Versions that a tag or a branch needs stay. The
+// newest version also stays, unless a range covers all versions.
 func (s *Service) Delete(ctx context.Context, req *versionapi.BatchDeleteRequest) (*versionapi.BatchDeleteResponse, error) {
 	doomed := anyOf(req.Ranges)
 	all := slices.ContainsFunc(req.Ranges, versionapi.Range.All)
@@ -33,8 +33,7 @@ func (s *Service) Delete(ctx context.Context, req *versionapi.BatchDeleteRequest
 	})
 }
 
-// onBranch returns the transaction properties that name the branch of a change, nil for the table
-// itself.
+// onBranch returns the transaction property for the branch of a change, or nil for the main line.
 func onBranch(branch string) map[string]string {
 	if branch = protocol.BranchName(branch); branch == "" {
 		return nil
@@ -42,7 +41,7 @@ func onBranch(branch string) map[string]string {
 	return map[string]string{"branch": branch}
 }
 
-// anyOf returns a function that reports whether a version is in one of the ranges.
+// anyOf returns a predicate for versions in one of the ranges.
 func anyOf(ranges []versionapi.Range) func(version uint64) bool {
 	return func(version uint64) bool {
 		return slices.ContainsFunc(ranges, func(r versionapi.Range) bool { return r.Holds(version) })

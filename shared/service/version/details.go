@@ -13,12 +13,12 @@ import (
 	"tiltyard/shared/protocol/versionapi"
 )
 
-// detailFanOut bounds the versions of a page that are read in parallel. Each may have a large
-// manifest.
+// detailFanOut bounds the versions of a page that are read in parallel, because a manifest may be
+// large.
 const detailFanOut = 8
 
-// addDetails reads the versions of a table and adds their content to the entries. Versions deleted
-// meanwhile have no details, and the entry of an unreadable one has the error.
+// addDetails reads the versions of a table and adds their details to the entries. A version deleted
+// meanwhile gets no details, and an unreadable one gets the error.
 func addDetails(ctx context.Context, id []string, table *engine.Table, branch string, entries []versionapi.Version) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(detailFanOut)
@@ -47,7 +47,7 @@ func details(id []string, branch string, found listing.Details) *versionapi.Deta
 		Operation: found.Operation, Authors: found.Authors, NumRows: found.Rows, NumDeletedRows: found.DeletedRows,
 		NumFragments: found.Fragments, NumBytes: found.Bytes,
 	}
-	// An id that needs a record of its own is not made for a list.
+	// If the id needed a record, leave it out: a list writes nothing.
 	d.TransactionID, _ = transaction.CommitID(id, transaction.Commit{Branch: branch, Version: found.Number, UUID: found.Transaction})
 	return d
 }

@@ -14,13 +14,14 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// List returns the versions of a table, oldest first, or newest first if the request asks for that.
+// List returns the versions of a table, oldest first, or newest first if the request is descending.
 // A declared table has no versions.
 func (s *Service) List(ctx context.Context, req *versionapi.ListRequest) (*versionapi.ListResponse, error) {
 	opts := listing.Request{Descending: req.Descending, Limit: lists.NoLimit}
 	if limit, bounded := req.Bound(); bounded {
 		opts.Limit = int(min(limit, 1<<31-1))
 	}
+	// Details read a manifest per version, so these pages are smaller.
 	if req.Details && (opts.Limit == lists.NoLimit || opts.Limit > versionapi.MaxDetailed) {
 		opts.Limit = versionapi.MaxDetailed
 	}
@@ -53,13 +54,13 @@ func (s *Service) List(ctx context.Context, req *versionapi.ListRequest) (*versi
 	})
 }
 
-// entry describes a version in the words of the protocol. Clients open the manifest themselves, so
-// its path is relative to the bucket or file system and not to the root of this service.
+// entry describes a version in the form of the protocol. Clients open the manifest themselves, so
+// its path is relative to the bucket or file system instead of the root of this service.
 func entry(t *catalog.Table, v listing.Version) versionapi.Version {
 	return entryAt(t.Location.Path(), t, v)
 }
 
-// entryAt returns the entry of a version; place is the path of the table in its bucket or file
+// entryAt returns the entry of a version. place is the path of the table in its bucket or file
 // system.
 func entryAt(place string, t *catalog.Table, v listing.Version) versionapi.Version {
 	return versionapi.Version{

@@ -12,10 +12,10 @@ import (
 	"tiltyard/shared/protocol/versionapi"
 )
 
-// The metadata of a version is stored inside its manifest, so both appear in the same put. Records
-// mark the tables that have such versions: lists do not read the manifests of other tables.
+// The metadata of a version is stored inside its manifest, so both become visible in the same put.
+// Records mark the tables that have such versions, so that lists read no manifests of other tables.
 
-// withMetadata returns a manifest file that holds the metadata of its version.
+// withMetadata returns a manifest file with the metadata of its version added.
 func withMetadata(file []byte, metadata map[string]string) ([]byte, error) {
 	if len(metadata) == 0 {
 		return file, nil
@@ -30,8 +30,8 @@ func withMetadata(file []byte, metadata map[string]string) ([]byte, error) {
 	return file, nil
 }
 
-// annotate marks the table in its record if the staged manifest holds metadata. The table is nil
-// when it does not exist yet.
+// annotate marks the table in its record if the staged manifest contains metadata. t is nil if the
+// table does not exist yet.
 func (s *Service) annotate(ctx context.Context, t *catalog.Table, m *staged) error {
 	if len(m.metadata) == 0 {
 		return nil
@@ -39,7 +39,8 @@ func (s *Service) annotate(ctx context.Context, t *catalog.Table, m *staged) err
 	return s.tables.Names.Annotate(ctx, t)
 }
 
-// addMetadata reads the metadata of the versions with the given keys into their entries.
+// addMetadata reads the metadata of versions into their entries. keys are the keys of the
+// manifests.
 func addMetadata(ctx context.Context, t *catalog.Table, keys []string, entries []versionapi.Version) error {
 	if !t.Annotated {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Restore makes a new version with the contents of an old one.
+// Restore creates a new version with the contents of an old one.
 func (s *Service) Restore(ctx context.Context, req *versionapi.RestoreRequest) (*versionapi.RestoreResponse, error) {
 	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		return t.Restore(ctx, uint64(*req.Version))

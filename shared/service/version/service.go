@@ -1,4 +1,4 @@
-// Package version answers the operations on the versions of a table.
+// Package version implements the operations on the versions of a table.
 package version
 
 import (
@@ -6,13 +6,13 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Service answers the operations on versions.
+// A Service implements the operations on versions.
 type Service struct{ tables tables.Tables }
 
 // New returns the service over tables.
 func New(tables tables.Tables) *Service { return &Service{tables: tables} }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("ListTableVersions", s.List),

@@ -17,13 +17,13 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// These constants bound the manifests that one request may hold in memory.
+// Bounds of the manifests that one request keeps in memory.
 const (
 	maxManifestBytes = 64 << 20
 	maxBatchBytes    = 256 << 20
 )
 
-// A budget counts the bytes of manifests that a request may still read.
+// A budget contains the remaining bytes of manifests that a request may read.
 type budget struct{ left atomic.Int64 }
 
 func newBudget(bytes int64) *budget {
@@ -42,15 +42,16 @@ func (b *budget) take(bytes int64) error {
 	}
 }
 
-// A staged manifest is a manifest that a client has written under a name that no reader looks for.
+// A staged manifest is a manifest that a client has written under a temporary name, which readers
+// ignore.
 type staged struct {
 	ledger.Manifest
 	key         string // in the store of the table
-	transaction string // UUID of the client's transaction, empty if the manifest has none
+	transaction string // UUID of the client's transaction, or ""
 	metadata    map[string]string
 }
 
-// branchPlace returns the location that holds the versions of a table or of one of its branches.
+// branchPlace returns the location of the versions of a table or of one of its branches.
 func branchPlace(t *catalog.Table, branch string) (objectstore.Location, error) {
 	branch = protocol.BranchName(branch)
 	if branch == "" {
@@ -63,7 +64,7 @@ func branchPlace(t *catalog.Table, branch string) (objectstore.Location, error) 
 }
 
 // read reads and checks a staged manifest. The result has no data if the object does not exist; the
-// catalog then decides whether it became a version earlier.
+// catalog then checks whether it became a version earlier.
 func read(ctx context.Context, t *catalog.Table, at objectstore.Location, v *versionapi.Staged, memory *budget) (*staged, error) {
 	key, err := stagedKey(t, at, v.ManifestPath)
 	if err != nil {
@@ -111,8 +112,7 @@ func readAll(ctx context.Context, store objectstore.Store, key string, v *versio
 	return parts[0], nil
 }
 
-// check parses the bytes of a manifest and checks that it belongs to the version that the client
-// asks for.
+// check parses the bytes of a manifest and checks that it belongs to the requested version.
 func (s *staged) check(data []byte, v *versionapi.Staged) error {
 	m, err := manifest.Parse(data)
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *staged) check(data []byte, v *versionapi.Staged) error {
 	return nil
 }
 
-// stagedKey turns the path of a staged manifest, as clients write it, into a key of the table's
-// store. The key must be in the folder of versions and must not be the name of a version.
+// stagedKey converts the client's path of a staged manifest to a key in the table's store. The key
+// must be in the folder of versions and must not be the name of a version.
 func stagedKey(t *catalog.Table, at objectstore.Location, given string) (string, error) {
 	refuse := func(why string) error {
 		return &protocol.Error{
@@ -164,8 +164,8 @@ func scheme(s versionapi.NamingScheme) manifest.Scheme {
 	return manifest.V2
 }
 
-// discard deletes a staged manifest that has become a version. A manifest that it fails to delete
-// is garbage for a later cleanup.
+// discard deletes a staged manifest that has become a version. If that fails, a later cleanup
+// deletes it.
 func (s *staged) discard(ctx context.Context, at objectstore.Location) {
 	_ = at.Store.Delete(context.WithoutCancel(ctx), s.key, objectstore.Condition{})
 }

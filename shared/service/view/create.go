@@ -24,8 +24,8 @@ import (
 	"tiltyard/shared/work/refresh"
 )
 
-// CreateMaterialized makes an empty view, and begins a job that fills it unless the request asks for
-// no data.
+// CreateMaterialized creates an empty view, and begins a job that fills it unless the request
+// demands no data.
 func (s *Service) CreateMaterialized(ctx context.Context, req *viewapi.CreateMaterializedRequest) (*viewapi.CreateMaterializedResponse, error) {
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (s *Service) CreateMaterialized(ctx context.Context, req *viewapi.CreateMat
 		return nil, err
 	}
 	if fresh.source != nil && fresh.definition.IsGeneva() {
-		_ = s.tables.Names.Views.Enter(ctx, req.ID, made, fresh.source.ID, fresh.source.Dependents) // a view that reads itself is told so by its refresh
+		_ = s.tables.Names.Views.Enter(ctx, req.ID, made, fresh.source.ID, fresh.source.Dependents) // if the view reads itself, its refresh fails with an explanation
 	}
 	answer := &viewapi.CreateMaterializedResponse{Version: firstVersion, ForLanceDB: req.IsQuery()}
 	if req.Empty() && made.Auto {
@@ -66,14 +66,14 @@ func (s *Service) CreateMaterialized(ctx context.Context, req *viewapi.CreateMat
 // firstVersion is the version of a new table.
 const firstVersion = 1
 
-// A newView is a view to create.
+// A newView describes a view to create.
 type newView struct {
 	definition *view.Definition
 	schema     *arrow.Schema  // of its table
-	source     *catalog.Table // nil when there is none that the sender of the request may read
+	source     *catalog.Table // nil if there is no source that the sender may read
 }
 
-// create makes the table of a view and gives it its name.
+// create creates the table of a view and gives it its name.
 func (s *Service) create(ctx context.Context, id []string, location objectstore.Location, fresh *newView) (*stored.View, error) {
 	rows := dataset.Rows{Schema: fresh.schema, Batches: func(func(arrow.RecordBatch, error) bool) {}}
 	_, err := s.tables.Rows.Table(id, location, 0).CreateAs(ctx, rows, dataset.CreateOptions{StableRowIDs: true})
@@ -85,13 +85,13 @@ func (s *Service) create(ctx context.Context, id []string, location objectstore.
 			Later: d.IsGeneva(),
 		})
 	}
-	if err != nil && !errors.Is(err, objectstore.ErrUnknownOutcome) { // else the view may exist
+	if err != nil && !errors.Is(err, objectstore.ErrUnknownOutcome) { // after an unknown outcome the view may exist
 		err = errors.Join(err, claim.DeleteFiles(context.WithoutCancel(ctx), location))
 	}
 	return made, err
 }
 
-// fromQuery returns a view by SQL.
+// fromQuery returns a view defined by SQL.
 func (s *Service) fromQuery(ctx context.Context, req *viewapi.CreateMaterializedRequest, _ objectstore.Location) (*newView, error) {
 	query, err := view.Parse(req.Query)
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *Service) fromQuery(ctx context.Context, req *viewapi.CreateMaterialized
 	return fresh, err
 }
 
-// fromKind returns a view whose query the client has serialized, with its schema. The backend and the source that the
-// query names need not exist yet; a refresh reports missing ones.
+// fromKind returns a view whose query the client has serialized, with its schema. The backend and the source of the query
+// need not exist yet; a refresh reports missing ones.
 func (s *Service) fromKind(ctx context.Context, req *viewapi.CreateMaterializedRequest, location objectstore.Location) (*newView, error) {
 	schema, err := schemaOf(ctx, req.OutputSchema)
 	if err != nil {
@@ -122,6 +122,7 @@ func (s *Service) fromKind(ctx context.Context, req *viewapi.CreateMaterializedR
 			return nil, err
 		}
 		if file != "" {
+			// The function is too large for the metadata. Its file exists before the view, which has no name yet.
 			if _, err := location.Store.Put(ctx, location.Prefix+"/"+file, []byte(u.UDTF), objectstore.Condition{}); err != nil {
 				return nil, err
 			}
@@ -138,8 +139,8 @@ func (s *Service) fromKind(ctx context.Context, req *viewapi.CreateMaterializedR
 	return &newView{definition, view.GenevaSchema(definition, schema, namespace, version), source}, nil
 }
 
-// readable returns the table with an id and its newest version, nil when there is none that the sender of the
-// request may read.
+// readable returns the table with an id and its newest version. found is nil if the table does not exist or the sender may
+// not read it.
 func (s *Service) readable(ctx context.Context, id []string) (found *catalog.Table, version uint64, err error) {
 	if id == nil {
 		return nil, 0, nil
@@ -156,7 +157,7 @@ func (s *Service) readable(ctx context.Context, id []string) (found *catalog.Tab
 	return nil, 0, nil
 }
 
-// schemaOf reads a schema as base64 of an Arrow IPC message.
+// schemaOf decodes a schema from a base64-encoded Arrow IPC message.
 func schemaOf(ctx context.Context, text string) (*arrow.Schema, error) {
 	message, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/work/refresh"
 )
 
-// DescribeMaterialized returns the definition of a view and the version of the source that its rows
-// reflect.
+// DescribeMaterialized returns the definition of a view and the source version from which its rows
+// were computed.
 func (s *Service) DescribeMaterialized(ctx context.Context, req *viewapi.MaterializedRequest) (*viewapi.DescribeMaterializedResponse, error) {
 	found, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
@@ -37,6 +37,7 @@ func (s *Service) DescribeMaterialized(ctx context.Context, req *viewapi.Materia
 	return answer, err
 }
 
+// describe converts a definition, and the state of the view's rows, to the form of the protocol.
 func describe(definition *view.Definition, d *dataset.Dataset) *viewapi.DescribeMaterializedResponse {
 	metadata := d.Schema().Metadata
 	answer := &viewapi.DescribeMaterializedResponse{
@@ -56,7 +57,7 @@ func describe(definition *view.Definition, d *dataset.Dataset) *viewapi.Describe
 		}
 		return answer
 	}
-	for _, f := range d.Schema().Fields { // the client cannot read the query
+	for _, f := range d.Schema().Fields { // the client cannot parse the query, so list the columns
 		answer.Projections = append(answer.Projections, viewapi.Projection{Output: f.Name, Expression: f.Name})
 	}
 	return answer

@@ -18,8 +18,8 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// CreatePlain gives a name to a query. It plans the query over the newest version of its table, which must
-// exist and must not be a plain view itself.
+// CreatePlain creates a view that is a named query without rows of its own. It plans the query over
+// the newest version of its table, which must exist and must not be a plain view.
 func (s *Service) CreatePlain(ctx context.Context, req *viewapi.CreateRequest) (*viewapi.DescribeResponse, error) {
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
@@ -32,6 +32,7 @@ func (s *Service) CreatePlain(ctx context.Context, req *viewapi.CreateRequest) (
 		Kind: stored.Plain, Source: sourceOf(query, req.ID), Digest: digest(query.String()),
 		Plain: &stored.PlainView{Query: query.String(), Database: req.Database},
 	}
+	// Readers of the view read its source, so its creator must be permitted to.
 	if source := auth.Table(view.Source); !auth.Permits(ctx, "QueryTable", source) {
 		return nil, auth.Denied("QueryTable", source)
 	}
@@ -55,8 +56,8 @@ func (s *Service) CreatePlain(ctx context.Context, req *viewapi.CreateRequest) (
 	return describePlain(req.ID, made)
 }
 
-// sourceOf returns the id of the table that the query of a view reads. A name without namespace means
-// a table beside the view.
+// sourceOf returns the id of the table that a view reads. A name without a namespace refers to a
+// table in the view's namespace.
 func sourceOf(query *selection.Query, id []string) []string {
 	if len(query.Source) > 1 {
 		return query.Source
@@ -64,6 +65,7 @@ func sourceOf(query *selection.Query, id []string) []string {
 	return append(slices.Clone(id[:len(id)-1]), query.Source...)
 }
 
+// digest hashes a definition.
 func digest(definition string) string {
 	sum := sha256.Sum256([]byte(definition))
 	return hex.EncodeToString(sum[:])
@@ -78,6 +80,7 @@ func (s *Service) DescribePlain(ctx context.Context, req *viewapi.Request) (*vie
 	return describePlain(req.ID, record.View)
 }
 
+// describePlain converts the record of a plain view to the form of the protocol.
 func describePlain(id []string, view *stored.View) (*viewapi.DescribeResponse, error) {
 	last := len(id) - 1
 	answer := &viewapi.DescribeResponse{
@@ -89,7 +92,7 @@ func describePlain(id []string, view *stored.View) (*viewapi.DescribeResponse, e
 	return answer, nil
 }
 
-// DropPlain removes a view. Its source stays as it is.
+// DropPlain removes a view. Its source stays.
 func (s *Service) DropPlain(ctx context.Context, req *viewapi.Request) (*viewapi.DropResponse, error) {
 	if _, err := s.tables.Names.Views.Drop(ctx, req.ID, stored.Plain); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	"tiltyard/shared/work/refresh"
 )
 
-// RefreshMaterialized begins a job that brings a view up to date.
+// RefreshMaterialized begins a job that updates a view.
 func (s *Service) RefreshMaterialized(ctx context.Context, req *viewapi.RefreshRequest) (*viewapi.RefreshResponse, error) {
 	if _, err := s.jobs(); err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *viewapi.RefreshR
 		return nil, err
 	}
 	var source *catalog.Table
-	if definition.Source != nil { // also of a view that cannot be refreshed here: its definition must not be shown to all
+	if definition.Source != nil { // check this before Check, whose error shows the definition, which only readers of the source may see
 		if source, err = s.source(ctx, definition.Source); err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *viewapi.RefreshR
 	return &viewapi.RefreshResponse{JobID: id, TransactionID: id}, nil
 }
 
-// defined returns the record of a view, and checks its definition against the one in the table's metadata. Another writer
+// defined returns the record of a view after comparing its definition with the one in the table's metadata. Another writer
 // of the table may have replaced the latter, to run it with the rights of the sender. So under policies a sender must name
 // the digest of the definition to adopt it.
 func (s *Service) defined(ctx context.Context, found *catalog.Table, d *view.Definition, adopt string) (*stored.View, error) {
@@ -92,8 +92,8 @@ func (s *Service) defined(ctx context.Context, found *catalog.Table, d *view.Def
 	}
 }
 
-// definition returns the table of a view, and the definition in its metadata. A table that another
-// program has made a view of counts as one.
+// definition returns the table of a view, and the definition in its metadata. Tables that other
+// programs turned into views count as views.
 func (s *Service) definition(ctx context.Context, id []string) (*catalog.Table, *view.Definition, error) {
 	found, err := s.tables.Names.Table(ctx, id)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package view answers the operations on views.
+// Package view implements the operations on views.
 package view
 
 import (
@@ -17,13 +17,13 @@ import (
 	"tiltyard/shared/work/refresh"
 )
 
-// A Service answers the operations on views.
+// A Service implements the operations on views.
 type Service struct{ tables tables.Tables }
 
 // New returns the service over tables.
 func New(tables tables.Tables) *Service { return &Service{tables} }
 
-// Routes returns the operations that the service answers.
+// Routes returns the routes of the service.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("CreateMaterializedView", s.CreateMaterialized).Within(viewapi.MaxBody),
@@ -39,8 +39,8 @@ func (s *Service) Routes() []httpapi.Route {
 	}
 }
 
-// source returns the table that a view reads. The sender of the request must be permitted to read all
-// of its rows, because those who may read the view will see them; else the error is PermissionDenied.
+// source returns the table that a view reads. The sender must be permitted to read all of its rows,
+// because readers of the view will see them; else the error is PermissionDenied.
 func (s *Service) source(ctx context.Context, id []string) (*catalog.Table, error) {
 	found, err := s.tables.Names.Table(ctx, id)
 	if protocol.HasCode(err, protocol.InvalidInput) {

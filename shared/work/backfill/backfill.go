@@ -1,23 +1,24 @@
 // Package backfill fills computed columns in jobs. The engine computes the values.
 //
 // One worker does a small backfill; a large one runs in rounds. In a round many workers each compute some rows and write
-// files of them; rows of one fragment that several workers have computed are joined; and one worker commits the round:
+// files of them; other workers join the files of a fragment that several workers have computed; and one worker commits the
+// round:
 //
 //	backfill ─> fill: part 1 ┐─> join: part 1 ┐─> commit ─┐
 //	        ↑         part 2 ┤         part n ┘           │
 //	        │         part n ┘                            │
 //	        └──────────── the next round ─────────────────┘
 //
-// All parts of a round read one version. Each checkpoints its results in its record, which two workers never write at the
-// same time: if two run the same part, only one counts. The commit leaves out fragments that other writers have changed;
-// the next round computes them again.
+// All parts of a round read one version. Each part checkpoints its results in its record, which two workers never write at
+// the same time: if two run the same part, only one counts. The commit leaves out fragments that other writers have
+// changed; the next round computes them again.
 //
-// A worker without parts commits as it goes, and records its position after each commit. An interrupted job continues
-// there. Two jobs do not fill a column at the same time: the second waits until the first has ended or is paused. Package
-// rowerror records the rows for which a function fails. Columns with automatic backfill are filled without requests
+// A job without parts commits as it goes, and records its position after each commit. An interrupted job continues there.
+// Two jobs do not fill a column at the same time: the second waits until the first has ended or is paused. Package
+// rowerror stores the rows for which a function fails. Columns with automatic backfill are filled without requests
 // (follow.go).
 //
-// Files that no commit refers to are garbage, which the cleanup of orphans deletes.
+// Files to which no commit refers are garbage, which the cleanup of orphans deletes.
 package backfill
 
 import (
@@ -50,25 +51,26 @@ const Kind = tables.FillKind
 // An Order is the input of a job.
 type Order struct {
 	Column    string `json:"column"`
-	Where     string `json:"where,omitempty"`        // rows to compute; "" selects those without an up-to-date value
+	Where     string `json:"where,omitempty"`        // filter of the rows to compute; "" selects rows without an up-to-date value
 	Version   *int64 `json:"read_version,omitempty"` // the version whose fragments are filled; nil is the newest
-	Fragments int    `json:"num_frags,omitempty"`    // most fragments to fill; 0 is all
+	Fragments int    `json:"num_frags,omitempty"`    // maximum of filled fragments; 0 means all
 	PerCommit int    `json:"commit_granularity,omitempty"`
-	Parts     int    `json:"concurrency,omitempty"` // most workers at a time; 0 is as many as there are
-	// TaskSize and CheckpointSize are rows after which a commit ends, together with a fragment; 0 is no bound.
+	Parts     int    `json:"concurrency,omitempty"` // maximum of concurrent workers; 0 sets no limit
+	// TaskSize and CheckpointSize bound the rows of a commit, which ends with a fragment; 0 sets no
+	// bound.
 	TaskSize       int64  `json:"task_size,omitempty"`
 	CheckpointSize int64  `json:"checkpoint_size,omitempty"`
 	Branch         string `json:"branch,omitempty"`
-	// Function is the column's function at the time of the request, which the sender may use; nil
-	// allows none. The column may have another one since.
+	// Function is the column's function at the time of the request, whose sender may use it. Without it
+	// the job may call no function. The job fails if the column has another function when it runs.
 	Function *schemaapi.FunctionReference `json:"function,omitempty"`
-	// Use is the id of the use of the function. A job fills all of its columns.
+	// Use is the id of a use of the function. The job fills all columns of that use.
 	Use string `json:"use,omitempty"`
 
 	jobtable.Mark
 }
 
-// Work returns the order as the engine takes it.
+// Work returns the order in the engine's form.
 func (o Order) Work() fill.Order {
 	work := fill.Order{Column: o.Column, Where: o.Where, Version: o.Version, Fragments: o.Fragments, PerCommit: o.PerCommit, Rows: o.TaskSize, Parts: o.Parts}
 	if o.CheckpointSize > 0 && (work.Rows == 0 || o.CheckpointSize < work.Rows) {
@@ -77,8 +79,8 @@ func (o Order) Work() fill.Order {
 	return work
 }
 
-// claim returns the name of the values that a job reserves at a place: those of the column, or of all columns of one use
-// of a function.
+// claim returns the name under which a job reserves the values that it computes: a column at a place, or all columns of
+// one use of a function.
 func (o Order) claim(place string) string {
 	what := []string{"backfill", place, o.Branch, o.Column}
 	if o.Use != "" {
@@ -87,13 +89,14 @@ func (o Order) claim(place string) string {
 	return strings.Join(what, "\x00")
 }
 
-// rowTime and callTime are the assumed maximum times of a row of an expression and of a function.
+// rowTime and callTime are estimates of the time per row for an expression and for a function, at
+// most.
 const (
 	rowTime  = 10 * time.Microsecond
 	callTime = 5 * time.Millisecond
 )
 
-// PartSizes are the sizes of parts for functions of 2 GiB with a limit of 10 minutes.
+// PartSizes fit parts to Lambda functions of 2 GiB with a limit of 10 minutes.
 var PartSizes = fill.Sizes{Whole: 1 << 20, Rows: 2 << 20, Calls: 12_000, Parts: transaction.MaxParts, CallParts: 32}
 
 // Names of stages.
@@ -104,7 +107,7 @@ const (
 	commitStage = "commit"
 )
 
-// Fill returns the kind of job that computes the values of a column.
+// Fill returns the kind of jobs that compute the values of a column.
 func Fill(on tables.Tables, functions udfcall.Directory, sizes fill.Sizes) jobs.Kind {
 	b := filler{on: on, functions: functions, sizes: sizes}
 	return jobs.Kind{Stages: []jobs.Stage{
@@ -123,24 +126,24 @@ type filler struct {
 }
 
 const (
-	// leastWait and mostWait bound the wait before a job checks again whether another one still fills
-	// its column.
+	// leastWait and mostWait bound the pause between two checks whether another job still fills the
+	// column.
 	leastWait, mostWait = time.Second, time.Minute
-	// enough is the time that a run must have left to begin another commit.
+	// enough is the remaining time that a run needs to begin another commit.
 	enough = 2 * time.Minute
 )
 
-// A state is where a run without parts has left off. It is of the table at a place: another one may have its
-// name by the next run.
+// A state is the position of a run without parts. Place identifies the table, because another one may have its name by the
+// next run.
 type state struct {
 	Place string `json:"place"`
 	fill.State
 }
 
-// A task is the work of a stage on the table of a job.
+// A task is the work of one stage on the job's table.
 type task func(ctx context.Context, t *engine.Table, place string, w fill.Order) (fill.Result, error)
 
-// change does a task that commits.
+// change runs a task that commits.
 func (b filler) change(ctx context.Context, r *jobs.Run, do task) (fill.Result, error) {
 	var order Order
 	if err := r.Input(&order); err != nil {
@@ -158,7 +161,7 @@ func (b filler) change(ctx context.Context, r *jobs.Run, do task) (fill.Result, 
 	return filled, err
 }
 
-// stage does a task that writes files and commits nothing.
+// stage runs a task that writes files but commits nothing.
 func (b filler) stage(ctx context.Context, r *jobs.Run, do task) error {
 	var order Order
 	if err := r.Input(&order); err != nil {
@@ -170,7 +173,7 @@ func (b filler) stage(ctx context.Context, r *jobs.Run, do task) error {
 	return err
 }
 
-// claimed does a task when the column is the job's.
+// claimed runs a task once the job has reserved the column, or returns [jobs.Later].
 func (b filler) claimed(ctx context.Context, r *jobs.Run, order Order, t *engine.Table, found *catalog.Table, do task) (fill.Result, error) {
 	place := found.Location.URI
 	switch claimed, err := b.on.Transactions.Claim(ctx, order.claim(place), transaction.Unit{Job: r.ID()}); {
@@ -183,16 +186,18 @@ func (b filler) claimed(ctx context.Context, r *jobs.Run, order Order, t *engine
 	return do(ctx, t, place, b.order(r, order, t, found))
 }
 
-// order returns an order as the engine takes it.
+// order returns the order in the engine's form, with the callbacks of this run.
 func (b filler) order(r *jobs.Run, order Order, t *engine.Table, found *catalog.Table) fill.Order {
 	failures := failures{area: rowerror.Of(t.Data()), job: r.ID(), column: order.Column}
 	w := order.Work()
 	w.Sizes = &b.sizes
 	w.Progress = func(done, total, rows int64) { r.Progress(jobs.Progress{Done: done, Total: total, Rows: rows}) }
 	w.Open = func(ctx context.Context, binding *schemaapi.FunctionBinding) (udf.Caller, []arrow.Field, error) {
+		// Only the function that the sender of the request may use is called.
 		if allowed := order.Function; allowed == nil || !reflect.DeepEqual(*allowed, binding.Function) {
 			return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q has got another function since the job has begun; begin the job again", order.Column)
 		}
+		// The rights are checked again in each run, because they may have been revoked.
 		as, err := userOf(ctx, b.on.Rights, found, order.Column, binding)
 		if err != nil {
 			return nil, nil, err
@@ -219,6 +224,7 @@ func (b filler) whole(ctx context.Context, r *jobs.Run) (any, error) {
 		if err := r.State(&before); err != nil {
 			return fill.Result{}, err
 		}
+		// The checkpoint belongs to this table and not to a former one of the same name.
 		if before.Place == place {
 			w.From = &before.State
 		}
@@ -235,7 +241,7 @@ func (b filler) whole(ctx context.Context, r *jobs.Run) (any, error) {
 	return jobs.End{Result: done}, err
 }
 
-// keep records the state of a run, which ends when it has too little time left.
+// keep checkpoints a state. It ends the run if too little time is left.
 func keep(ctx context.Context, r *jobs.Run, state any) error {
 	if err := r.Checkpoint(ctx, state); err != nil {
 		return err

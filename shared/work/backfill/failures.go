@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/engine/rowerror"
 )
 
-// failures are rows that a function failed for, until they are stored.
+// failures buffers the rows for which a function failed, until they are stored.
 type failures struct {
 	area   rowerror.Area
 	job    string
@@ -28,7 +28,7 @@ func (f *failures) add(row fill.RowFailure) {
 	f.units[last].Add(rowerror.Row{Offset: row.Offset, Type: row.Type, Message: row.Message})
 }
 
-// save stores the failures. version is the version whose rows were read.
+// save stores the failures. version is the table version that was read.
 func (f *failures) save(ctx context.Context, version int64) error {
 	for _, u := range f.units {
 		u.TableVersion, u.At = uint64(version), time.Now().UTC()
@@ -40,7 +40,7 @@ func (f *failures) save(ctx context.Context, version int64) error {
 	return nil
 }
 
-// again deletes the stored failures of a fragment that is computed again.
+// again deletes the stored failures of a fragment before it is computed again.
 func (f *failures) again(ctx context.Context, fragment uint64) error {
 	return f.area.Forget(ctx, f.job, fragment)
 }

@@ -20,20 +20,20 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A follower decides which columns are filled without a request. Users without the right to a
-// function may be able to write the metadata of a table, which names it. So only functions listed
-// in the record of the table are called: entries are added there after the rights of the principal
-// that declared the column were checked.
+// A follower decides which columns are filled without a request. The metadata of a table names
+// their functions, and users without the right to a function may be able to write it. So jobs call
+// only functions listed in the table's record. An entry is added there after the rights of the
+// principal that declared the column were checked.
 type follower struct{ on tables.Tables }
 
-// Following returns a kind of job, which [Fill] made, with looks for the columns that are filled without a
+// Following adds looks to a kind that [Fill] made: they find columns that are filled without a
 // request.
 func Following(on tables.Tables, kind jobs.Kind) jobs.Kind {
 	kind.Wanted = follower{on}.wanted
 	return kind
 }
 
-// Allowance returns the entry in the record of a table that permits jobs to fill a column: one for
+// Allowance returns the entry in a table's record that permits jobs to fill a column: one entry for
 // all expressions, and one for each use of a function. use is nil for an expression.
 func Allowance(use *schemaapi.FunctionBinding) (string, error) {
 	if use == nil {
@@ -47,11 +47,11 @@ func Allowance(use *schemaapi.FunctionBinding) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// soon is the delay of a look at the other columns of a table.
+// soon is the delay before a look at the other columns of a table.
 const soon = 5 * time.Second
 
-// wanted returns the fill that a table needs, nil if there is none. A job fills one column; a further look
-// takes the next.
+// wanted returns the order for one column that needs filling, or nil. A further look takes the next
+// column.
 func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if f.on.Auto.After == 0 || len(id) == 0 {
 		return nil, nil
@@ -112,6 +112,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	return want, err
 }
 
+// wantOf returns the order to fill a column. Its mark changes with each version of the table.
 func wantOf(place string, c fill.Behind) *jobs.Want {
 	order := Order{Column: c.Column}
 	if c.Use != nil {
@@ -120,16 +121,16 @@ func wantOf(place string, c fill.Behind) *jobs.Want {
 	return &jobs.Want{Input: order, Mark: fmt.Sprint(place, "@", c.Version, " ", c.Column)}
 }
 
-// A history is the record of the looks at a column.
+// A history records the looks at a column.
 type history struct {
 	Behind time.Time `json:"behind,omitzero"` // when a look first found missing values
-	Began  time.Time `json:"began,omitzero"`  // when a look last found that the column has to be filled
-	Look   time.Time `json:"look,omitzero"`   // when the next look comes, if its message is not lost
-	// Refused means that since the last fill a job has reported that the function may not be used.
+	Began  time.Time `json:"began,omitzero"`  // when a look last began a fill
+	Look   time.Time `json:"look,omitzero"`   // when the pending look is due
+	// Refused is set when a job has reported, since the last fill, that the function may not be used.
 	Refused bool `json:"refused,omitempty"`
 }
 
-// Nothing reads the history of a column that was not filled for so long.
+// keptFor is the time after which the unread history of a column expires.
 const keptFor = 90 * 24 * time.Hour
 
 // keyOf returns the key of the history of a column of the table at a place.
@@ -142,8 +143,8 @@ func keyOf(place string, c fill.Behind) string {
 	return "fill/" + hex.EncodeToString(sum[:16])
 }
 
-// refuse returns a job for a column that can no longer be filled, whose failure reports the reason to users of the table.
-// It returns nil if there was such a job since the last fill.
+// refuse returns a job for a column that can no longer be filled. The job fails and so shows the reason to users of the
+// table. refuse returns nil if there was such a job since the last fill.
 func (f follower) refuse(ctx context.Context, place string, c fill.Behind) (*jobs.Want, error) {
 	key := keyOf(place, c)
 	h, version, err := f.historyOf(ctx, key)
@@ -159,7 +160,7 @@ func (f follower) refuse(ctx context.Context, place string, c fill.Behind) (*job
 	return want, nil
 }
 
-// historyOf returns a history and the version of its record.
+// historyOf returns a history and its record version. The history is zero if there is no record.
 func (f follower) historyOf(ctx context.Context, key string) (h history, version string, err error) {
 	last, err := f.on.Records.Get(ctx, key)
 	if errors.Is(err, record.ErrNotExist) {
@@ -174,7 +175,8 @@ func (f follower) historyOf(ctx context.Context, key string) (h history, version
 	return h, last.Version, nil
 }
 
-// note replaces a version of a history. It reports whether it did: another look may have been faster.
+// note writes a history if its record still has the version. It returns false if another look was
+// faster.
 func (f follower) note(ctx context.Context, key, version string, h history) (bool, error) {
 	value, err := json.Marshal(h)
 	if err != nil {
@@ -187,8 +189,8 @@ func (f follower) note(ctx context.Context, key, version string, h history) (boo
 	return err == nil, err
 }
 
-// isDue reports whether a column has to be filled, and records that this begins now. Otherwise it returns the
-// time until a look is to be suggested, 0 for none. Of several callers at the same time one gets true.
+// isDue reports whether a fill is due, and records that it begins now. Otherwise it returns the time until the next look,
+// or 0 for none. Of several concurrent callers one gets true.
 func (f follower) isDue(ctx context.Context, key string, c fill.Behind) (bool, time.Duration, error) {
 	h, version, err := f.historyOf(ctx, key)
 	if err != nil {
@@ -204,7 +206,7 @@ func (f follower) isDue(ctx context.Context, key string, c fill.Behind) (bool, t
 	case wait <= 0:
 		h = history{Began: now}
 	case now.Before(h.Look) && !h.Look.After(due):
-		return false, 0, nil // that look suggests the next one
+		return false, 0, nil // the pending look will suggest the next one
 	default:
 		h.Look = now.Add(wait)
 	}
@@ -215,7 +217,7 @@ func (f follower) isDue(ctx context.Context, key string, c fill.Behind) (bool, t
 	return wait <= 0, max(wait, 0), nil
 }
 
-// dueAt returns when a column has to be filled.
+// dueAt returns the time at which the column must be filled.
 func dueAt(policy tables.AutoRefresh, c fill.Behind, h history) time.Time {
 	if c.Interval > 0 {
 		return h.Began.Add(c.Interval)

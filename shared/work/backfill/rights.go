@@ -15,12 +15,12 @@ import (
 	"tiltyard/shared/work/udfcall"
 )
 
-// Readers of the table see the values that a function computes, also from its secrets. So the function is called with the
-// current rights of the principal that declared the column. With the rights of the sender of a request, a writer of the
-// metadata could make use of that sender.
+// Readers of the table see the values that a function computes, also from its secrets. So jobs call the function with the
+// current rights of the principal that declared the column. With the rights of the request's sender, a user who can write
+// the metadata could exploit that sender's rights.
 
-// userOf returns a context with the current rights of the principal for whom the columns of a table
-// call a function.
+// userOf returns a context with the current rights of the principal that declared the use of a
+// function.
 func userOf(ctx context.Context, rights auth.Rights, found *catalog.Table, column string, use *schemaapi.FunctionBinding) (context.Context, error) {
 	what, err := Allowance(use)
 	if err != nil {
@@ -30,7 +30,7 @@ func userOf(ctx context.Context, rights auth.Rights, found *catalog.Table, colum
 	return as, unusable(found, column, err)
 }
 
-// mayUse checks that whoever declared columns of a table may still use their function.
+// mayUse checks that the principal that declared a column may still use its function.
 func (f follower) mayUse(ctx context.Context, found *catalog.Table, c fill.Behind) error {
 	as, err := userOf(ctx, f.on.Rights, found, c.Column, c.Use)
 	if err != nil {
@@ -39,8 +39,7 @@ func (f follower) mayUse(ctx context.Context, found *catalog.Table, c fill.Behin
 	return unusable(found, c.Column, udfcall.Check(as, f.on.Names, c.Use.Function))
 }
 
-// unusable replaces the error for a function that whoever declared a column may not use, or not with its secrets.
-// Another one stays.
+// unusable replaces an error that a function or a secret does not exist or may not be used. Other errors stay.
 func unusable(found *catalog.Table, column string, err error) error {
 	if !protocol.HasCode(err, protocol.PermissionDenied) && !functions.IsNotFound(err) {
 		return err
@@ -53,5 +52,5 @@ func unusable(found *catalog.Table, column string, err error) error {
 	}
 }
 
-// errUnusable marks the errors of [unusable].
+// errUnusable is the cause in errors of [unusable].
 var errUnusable = errors.New("the function may not be used")

@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A round is fragments of a table at a place that are filled in parts.
+// A round is a set of fragments that parts fill, of the table at Place.
 type round struct {
 	Place string `json:"place"`
 	fill.Round
@@ -19,10 +19,10 @@ type round struct {
 // errReplaced ends a job whose table was dropped and replaced by another of that name.
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the table was replaced while its column was filled")
 
-// A roundTask is the work of a stage on the table of a job in a round.
+// A roundTask is the work of one stage in a round.
 type roundTask func(ctx context.Context, t *engine.Table, w fill.Order, this *round) (fill.Result, error)
 
-// inRound returns a task of the present round.
+// inRound returns a task that passes the current round to do. It fails if the table was replaced.
 func inRound(ctx context.Context, r *jobs.Run, do roundTask) (task, error) {
 	found, err := jobs.ResultsOf[round](ctx, r, wholeStage)
 	if err != nil {
@@ -36,7 +36,7 @@ func inRound(ctx context.Context, r *jobs.Run, do roundTask) (task, error) {
 	}, nil
 }
 
-// stageRound runs a task of the current round that writes files and commits nothing. If a cleanup
+// stageRound runs a task of the current round that writes files but commits nothing. If a cleanup
 // has deleted the version of the round, the task ends without an error, and the commit schedules
 // the fragments of the round again.
 func (b filler) stageRound(ctx context.Context, r *jobs.Run, do func(ctx context.Context, t *engine.Table, w fill.Order, this *round) error) error {
@@ -55,7 +55,7 @@ func (b filler) stageRound(ctx context.Context, r *jobs.Run, do func(ctx context
 // pieces are the results of a part.
 type pieces []fill.Piece
 
-// parts returns the parts of a round.
+// parts returns the number of parts of a round.
 func (b filler) parts(ctx context.Context, r *jobs.Run) (parts int, err error) {
 	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, _ fill.Order, this *round) error {
 		parts = this.Parts
@@ -66,7 +66,7 @@ func (b filler) parts(ctx context.Context, r *jobs.Run) (parts int, err error) {
 	return parts, err
 }
 
-// effort estimates a part. A function gets few parts, as it may be slow to start, so the parts of a large table are heavy.
+// effort estimates a part. Functions may be slow to start, so they get few parts, which are heavy in a large table.
 func (b filler) effort(ctx context.Context, r *jobs.Run) (effort jobs.Effort, err error) {
 	var order Order
 	if err := r.Input(&order); err != nil {
@@ -78,6 +78,7 @@ func (b filler) effort(ctx context.Context, r *jobs.Run) (effort jobs.Effort, er
 	}
 	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, _ fill.Order, this *round) error {
 		rows, err := fill.Rows(ctx, t, &this.Round)
+		// An even division is assumed.
 		effort.Time = time.Duration(rows/int64(max(this.Parts, 1))) * each
 		return err
 	})
@@ -100,7 +101,7 @@ func (b filler) part(ctx context.Context, r *jobs.Run) (any, error) {
 	return made, err
 }
 
-// byFragment returns the pieces of all parts, grouped by fragment and in order.
+// byFragment returns the pieces of all parts, in order and grouped by fragment.
 func byFragment(ctx context.Context, r *jobs.Run) ([]pieces, error) {
 	parts, err := jobs.ResultsOf[pieces](ctx, r, fillStage)
 	if err != nil {
@@ -110,6 +111,7 @@ func byFragment(ctx context.Context, r *jobs.Run) ([]pieces, error) {
 	for _, part := range parts {
 		for _, p := range part {
 			last := len(all) - 1
+			// Parts are in the order of the rows, so pieces of one fragment are adjacent.
 			if last >= 0 && all[last][0].Fragment == p.Fragment {
 				all[last] = append(all[last], p)
 				continue
@@ -120,7 +122,7 @@ func byFragment(ctx context.Context, r *jobs.Run) ([]pieces, error) {
 	return all, nil
 }
 
-// divided returns the fragments with several pieces.
+// divided returns the fragments that consist of several pieces.
 func divided(all []pieces) []pieces {
 	var several []pieces
 	for _, p := range all {
@@ -150,7 +152,7 @@ func (b filler) joins(ctx context.Context, r *jobs.Run) (int, error) {
 	return min(len(several), found[0].Parts), nil
 }
 
-// join joins the pieces of some fragments.
+// join joins the pieces of every fragment assigned to this part.
 func (b filler) join(ctx context.Context, r *jobs.Run) (any, error) {
 	var made pieces
 	if err := r.State(&made); err != nil {
@@ -163,6 +165,7 @@ func (b filler) join(ctx context.Context, r *jobs.Run) (any, error) {
 	number, of := r.Part()
 	var mine []pieces
 	total := int64(0)
+	// Distribute the fragments round-robin, so that each part gets about as many.
 	for i, p := range divided(all) {
 		if i%of == number-1 {
 			mine = append(mine, p)
@@ -174,6 +177,7 @@ func (b filler) join(ctx context.Context, r *jobs.Run) (any, error) {
 		for _, p := range made {
 			done += p.To
 		}
+		// Continue after the pieces in the checkpoint.
 		for _, p := range mine[len(made):] {
 			joined, err := fill.Join(ctx, t, w, &this.Round, p)
 			if err != nil {
@@ -202,6 +206,7 @@ func (b filler) commit(ctx context.Context, r *jobs.Run) (any, error) {
 		return nil, err
 	}
 	var whole pieces
+	// A fragment with one piece needed no join.
 	for _, p := range all {
 		if len(p) == 1 {
 			whole = append(whole, p[0])

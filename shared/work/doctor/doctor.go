@@ -1,5 +1,5 @@
-// Package doctor reports faults in a root, and repairs those that can be repaired without a loss: records and folders that
-// disagree, tables with unreadable versions or files, indices that are damaged or lack many rows, jobs that no worker
+// Package doctor reports faults in a root, and repairs the ones that can be repaired without a loss: inconsistent records
+// and folders, tables with unreadable versions or files, indices that are damaged or lack many rows, jobs that no worker
 // runs, and files of uploads that were never committed. It reads the storage itself, so no server is needed, but one may
 // be running. Begin with [Run].
 package doctor
@@ -23,47 +23,47 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Finding is one thing that is wrong.
+// A Finding is one fault.
 type Finding struct {
 	Kind   string `json:"kind"`             // short and fixed, such as missing-file
 	Object string `json:"object"`           // the name of a table, a folder of the root, or the key of a record
 	Reason string `json:"reason,omitempty"` // the fault
 	Mend   string `json:"mend"`             // the recommended repair
-	// Fixable means that [Options.Fix] mends it, and Fixed that it did.
+	// Fixable means that [Options.Fix] repairs the fault, and Fixed that it did.
 	Fixable bool `json:"fixable"`
 	Fixed   bool `json:"fixed"`
 }
 
-// These are the kinds of findings about tables. Findings about records and folders have the kinds
-// of sweep.Fault.
+// The kinds of findings about tables. Findings about records and folders have the kinds of
+// [sweep.FaultKind].
 const (
-	NoVersion       = "no-version"         // the table has had versions, and has none now
-	UnreadableTable = "unreadable-table"   // its record leads nowhere, or its newest version cannot be read
+	NoVersion       = "no-version"         // the table had versions before, but has none
+	UnreadableTable = "unreadable-table"   // its record has no usable location, or its newest version cannot be read
 	UnreadableOld   = "unreadable-version" // an older version cannot be read
 	MissingFile     = "missing-file"       // a data file of the newest version does not exist
 	OutOfReach      = "out-of-reach"       // files of the newest version, of the table or a branch, are at a location that the table may not read
 	DamagedIndex    = "damaged-index"      // its entry cannot be read, or files are missing
-	StaleIndex      = "stale-index"        // it lacks more than a tenth of the rows
+	StaleIndex      = "stale-index"        // the index lacks more than a tenth of the rows
 )
 
 const (
-	maxVersions = 100 // number of versions of a table that are read, newest first
-	staleFactor = 10  // an index that lacks more than the rows divided by it is stale
+	maxVersions = 100 // the number of versions of a table that are checked, newest first
+	staleFactor = 10  // an index is stale if it lacks more than 1/staleFactor of the rows
 )
 
 // Options select the checks.
 type Options struct {
 	Tables tables.Tables
-	// Home is the store of the home root. If it is nil, unfinished objects there and the log of events are not checked.
+	// Home is the store of the home root. If it is nil, unfinished objects and the log of events are not checked.
 	Home objectstore.Store
 	Fix  bool // repair faults that can be repaired without a loss
-	// Progress, which may be nil, is called before each table with the number of checked tables and of
-	// all.
+	// Progress, which may be nil, is called before each table with the number of checked tables and the
+	// total.
 	Progress func(done, of int)
 }
 
-// Run checks everything in the home root and passes each finding to tell. It stops early only if
-// the storage fails.
+// Run checks the home root and passes each finding to tell. It stops early only if the storage
+// fails.
 func Run(ctx context.Context, opts Options, tell func(Finding)) error {
 	d := &doctor{Options: opts, tell: tell}
 	ids, err := d.catalog(ctx)
@@ -87,12 +87,13 @@ func Run(ctx context.Context, opts Options, tell func(Finding)) error {
 	return nil
 }
 
+// doctor is the state of one run.
 type doctor struct {
 	Options
 	tell func(Finding)
 }
 
-// mends are the ways out of the faults of the catalog.
+// mends are the recommended repairs of faults in the catalog.
 var mends = map[sweep.FaultKind]string{
 	sweep.DamagedRecord: "put the record back from a backup, or delete it: its table then has no name, and tiltyard table register gives it one",
 	sweep.NewerRecord:   "examine the root with the release that wrote the record",
@@ -102,7 +103,7 @@ var mends = map[sweep.FaultKind]string{
 	sweep.ExpiredDrop:   "--fix deletes its files; the time in which it could be restored is over",
 }
 
-// catalog checks records and folders, and returns the ids of the tables.
+// catalog checks records and folders. It returns the ids of the tables.
 func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 	names := d.Tables.Names
 	faults, ids, err := names.Sweeper.Examine(ctx)
@@ -127,11 +128,11 @@ func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 	if !swept {
 		return ids, nil
 	}
-	var unswept *objects.Unswept // is found again, as a fault or as what is left
+	var unswept *objects.Unswept // the unswept rest is reported as a fault, or in left
 	if _, err := names.Sweeper.Sweep(ctx, objects.MinSweepAge); err != nil && !errors.As(err, &unswept) {
 		return nil, err
 	}
-	left, ids, err := names.Sweeper.Examine(ctx) // the rest is too young for a sweep
+	left, ids, err := names.Sweeper.Examine(ctx) // left contains faults that are too young for a sweep
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 	return ids, nil
 }
 
-// sweeps reports whether a sweep of the catalog mends a fault.
+// sweeps reports whether a sweep of the catalog repairs a fault.
 func sweeps(fault sweep.Fault) bool {
 	return fault.Kind == sweep.OrphanRecord || fault.Kind == sweep.ExpiredDrop
 }
@@ -157,12 +158,12 @@ func findingOf(fault sweep.Fault) Finding {
 	}
 }
 
-// table looks at one table.
+// table checks one table.
 func (d *doctor) table(ctx context.Context, id []string) error {
 	name := protocol.JoinID(id, protocol.DefaultDelimiter)
 	found, err := d.Tables.Names.Table(ctx, id)
 	if protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound) {
-		return nil // dropped meanwhile, or an orphan, which is found already
+		return nil // dropped meanwhile, or an orphan, which is already reported
 	}
 	if err != nil {
 		d.tell(Finding{Kind: UnreadableTable, Object: name, Reason: err.Error(), Mend: "if its location is the reason, give it to --allow-location"})
@@ -197,7 +198,7 @@ func (d *doctor) table(ctx context.Context, id []string) error {
 	return d.left(ctx, name, rows)
 }
 
-// version looks at the newest version of a table.
+// version checks the files and indices of the newest version of a table.
 func (d *doctor) version(ctx context.Context, name string, v *dataset.Dataset) error {
 	store, prefix := v.Main()
 	there, err := keysBelow(ctx, store, prefix+"/data/")
@@ -206,6 +207,7 @@ func (d *doctor) version(ctx context.Context, name string, v *dataset.Dataset) e
 	}
 	for _, fragment := range v.Manifest().Fragments {
 		for _, file := range fragment.Files {
+			// Files with a base id are outside of the table; reach checks their locations.
 			if file.BaseID == nil && !there[file.Path] {
 				d.tell(Finding{
 					Kind: MissingFile, Object: name, Reason: fmt.Sprintf("fragment %d lacks data/%s", fragment.ID, file.Path),
@@ -220,7 +222,7 @@ func (d *doctor) version(ctx context.Context, name string, v *dataset.Dataset) e
 	return d.indices(ctx, name, v)
 }
 
-// reach reports files of a version that are at locations which are not configured.
+// reach reports files of a version at locations that are not configured.
 func (d *doctor) reach(name string, v *dataset.Dataset) error {
 	paths, err := v.OutOfReach()
 	for _, place := range paths {
@@ -233,7 +235,7 @@ func (d *doctor) reach(name string, v *dataset.Dataset) error {
 }
 
 // notLent returns the finding for a table or a branch that refers to files for which the table
-// lends no right: each reader needs a right of its own. See catalog.Table.Reads.
+// lends no right, so that each reader needs a right of its own. See catalog.Table.Reads.
 func notLent(name string, err error) Finding {
 	return Finding{
 		Kind: OutOfReach, Object: name, Reason: err.Error(),
@@ -241,7 +243,7 @@ func notLent(name string, err error) Finding {
 	}
 }
 
-// branches looks at the newest version of each branch of a table.
+// branches checks the newest version of each branch of a table.
 func (d *doctor) branches(ctx context.Context, name string, rows *engine.Table) error {
 	for after := ""; ; {
 		found, next, err := rows.Data().Refs().Branches(ctx, after, maxVersions)
@@ -258,7 +260,7 @@ func (d *doctor) branches(ctx context.Context, name string, rows *engine.Table) 
 				return err
 			}
 			switch {
-			case err == nil || protocol.HasCode(err, protocol.TableBranchNotFound): // deleted meanwhile
+			case err == nil || protocol.HasCode(err, protocol.TableBranchNotFound): // a missing branch was deleted meanwhile
 			case protocol.HasCode(err, protocol.PermissionDenied):
 				d.tell(notLent(of, err))
 			default:
@@ -271,7 +273,7 @@ func (d *doctor) branches(ctx context.Context, name string, rows *engine.Table) 
 	}
 }
 
-// indices looks at the indices of a version.
+// indices checks the indices of a version.
 func (d *doctor) indices(ctx context.Context, name string, v *dataset.Dataset) error {
 	const again = "create the index again"
 	damaged, err := v.DamagedIndices()
@@ -287,6 +289,7 @@ func (d *doctor) indices(ctx context.Context, name string, v *dataset.Dataset) e
 	}
 	store, prefix := v.Main()
 	for _, index := range known {
+		// With base paths, index files may be at other locations.
 		if len(v.Manifest().BasePaths) == 0 {
 			files, err := store.List(ctx, objectstore.ListOptions{Prefix: prefix + "/_indices/" + index.UUID + "/", Limit: 1})
 			if err != nil {
@@ -307,7 +310,7 @@ func (d *doctor) indices(ctx context.Context, name string, v *dataset.Dataset) e
 	return nil
 }
 
-// versions looks at the versions before the newest one.
+// versions checks the versions before the newest one.
 func (d *doctor) versions(ctx context.Context, name string, rows *engine.Table) error {
 	page, err := listing.Versions(ctx, rows.Data(), listing.Request{Descending: true, Limit: maxVersions})
 	if err != nil {
@@ -322,7 +325,7 @@ func (d *doctor) versions(ctx context.Context, name string, rows *engine.Table) 
 		if ctx.Err() != nil {
 			return err
 		}
-		if err != nil && protocol.CodeOf(err) != protocol.TableVersionNotFound { // else a cleanup has deleted it meanwhile
+		if err != nil && protocol.CodeOf(err) != protocol.TableVersionNotFound { // a missing version was deleted by a cleanup meanwhile
 			d.tell(Finding{
 				Kind: UnreadableOld, Object: name, Reason: fmt.Sprintf("version %d, in %s: %v", number, path.Base(v.Key), err),
 				Mend: "put the file back from a backup, or delete the version",
@@ -332,7 +335,7 @@ func (d *doctor) versions(ctx context.Context, name string, rows *engine.Table) 
 	return nil
 }
 
-// keysBelow returns the keys below a prefix, without it.
+// keysBelow returns the set of keys with a prefix, which it removes.
 func keysBelow(ctx context.Context, store objectstore.Store, prefix string) (map[string]bool, error) {
 	found := map[string]bool{}
 	for object, err := range objectstore.Objects(ctx, store, objectstore.ListOptions{Prefix: prefix, Limit: 1000, KeysOnly: true}) {

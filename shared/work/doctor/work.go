@@ -15,32 +15,31 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// These are the kinds of findings about unfinished work and its leftovers.
+// The kinds of findings about unfinished work and its leftovers.
 const (
 	DamagedJob     = "damaged-job"     // the record of a job, or of other work, cannot be read
-	StuckJob       = "stuck-job"       // no worker runs it, although one should have taken it
-	AsideJob       = "set-aside-job"   // workers have given it up until a user resumes it
-	UnsureUpload   = "unsure-upload"   // a multipart write that may or may not have been committed
-	LeftFiles      = "left-files"      // of uploads and writes that were never committed
-	LeftParts      = "left-parts"      // of objects that were never completed
+	StuckJob       = "stuck-job"       // no worker has run the job although it is overdue
+	AsideJob       = "set-aside-job"   // the job waits until a user resumes it
+	UnsureUpload   = "unsure-upload"   // a multipart write whose commit may or may not have succeeded
+	LeftFiles      = "left-files"      // files of uploads and writes that were never committed
+	LeftParts      = "left-parts"      // parts of objects that were never completed
 	ExpiredRecords = "expired-records" // expired records that no server deletes
 	LostEvents     = "lost-events"     // an entry of the log of events is missing
 )
 
 const (
-	// fileAge is the age from which a file that no version refers to is garbage, the same as for
-	// maintenance.
+	// fileAge is the age from which an unreferenced file is garbage, the same as in maintenance.
 	fileAge = 7 * 24 * time.Hour
-	// partAge is the age from which the parts of an object that is not complete are left over: no write
-	// takes that long.
+	// partAge is the age from which the parts of an incomplete object are garbage: no write takes that
+	// long.
 	partAge = 24 * time.Hour
-	// recordAge is the time after its expiry in which a server would have deleted a record.
+	// recordAge is the time after its expiry by which a server would have deleted a record.
 	recordAge = 2 * 24 * time.Hour
 	// jobPage is the number of jobs on a page.
 	jobPage = 100
 )
 
-// jobs looks at the jobs that have not ended.
+// jobs checks the jobs that have not ended.
 func (d *doctor) jobs(ctx context.Context) error {
 	for after := ""; ; {
 		found, next, err := d.Tables.Transactions.Jobs(ctx, after, jobPage)
@@ -60,11 +59,12 @@ func (d *doctor) jobs(ctx context.Context) error {
 	}
 }
 
-// job looks at one job.
+// job checks one job.
 func (d *doctor) job(t *transaction.Transaction) {
 	name := fmt.Sprintf("%s of %s", t.ID, protocol.JoinID(t.Object, protocol.DefaultDelimiter))
 	now := d.Tables.Now()
 	switch w := t.Work; {
+	// Commits and other changes have no work, and a paused job waits for its user.
 	case w == nil || w.Paused:
 	case w.Aside && t.Status == transactionapi.Failed:
 		d.tell(Finding{
@@ -80,7 +80,7 @@ func (d *doctor) job(t *transaction.Transaction) {
 	}
 }
 
-// uploads checks the multipart writes that have a record.
+// uploads checks the recorded multipart writes.
 func (d *doctor) uploads(ctx context.Context) error {
 	for upload, err := range d.Tables.Uploads.All(ctx) {
 		if err != nil {
@@ -97,7 +97,7 @@ func (d *doctor) uploads(ctx context.Context) error {
 	return nil
 }
 
-// left reports files in the folder of a table to which no version refers.
+// left reports files in a table's folder to which no version refers.
 func (d *doctor) left(ctx context.Context, name string, rows *engine.Table) error {
 	before := d.Tables.Now().Add(-fileAge)
 	looked := func(int) error { return ctx.Err() }
@@ -126,7 +126,7 @@ func (d *doctor) left(ctx context.Context, name string, rows *engine.Table) erro
 	return nil
 }
 
-// records looks for records that no server deletes.
+// records reports expired records that no server deletes.
 func (d *doctor) records(ctx context.Context) error {
 	expired, err := record.Expired(ctx, d.Tables.Records, recordAge)
 	switch {
@@ -152,7 +152,7 @@ func (d *doctor) records(ctx context.Context) error {
 	return nil
 }
 
-// parts looks for objects that the home root's server has parts of, and nothing else.
+// parts reports incomplete multipart uploads of the home root's object store.
 func (d *doctor) parts(ctx context.Context) error {
 	server := objectstore.UploaderOf(d.Home)
 	if server == nil {
@@ -184,7 +184,7 @@ func (d *doctor) parts(ctx context.Context) error {
 	return nil
 }
 
-// events reports missing entries of the log of events, which block its readers.
+// events reports a missing entry in the log of events, which blocks readers of the log.
 func (d *doctor) events(ctx context.Context) error {
 	if d.Home == nil {
 		return nil

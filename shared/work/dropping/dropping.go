@@ -18,7 +18,7 @@ const Kind = "drop_namespace"
 
 // An Order is the input of a job.
 type Order struct {
-	UID string `json:"uid"` // of the namespace; a later one of the same name has another
+	UID string `json:"uid"` // of the namespace; a later namespace of the same name has another
 }
 
 // result is the result of a job.
@@ -26,8 +26,8 @@ type result struct {
 	Dropped int `json:"dropped"` // counts tables and namespaces
 }
 
-// Drop returns the kind of job that drops a namespace. A job that is interrupted continues with the
-// tables and namespaces that are left.
+// Drop returns the kind of jobs that drop a namespace. An interrupted job continues with the
+// remaining tables and namespaces.
 func Drop(names *catalog.Catalog) jobs.Kind {
 	return jobs.Single("drop", func(ctx context.Context, r *jobs.Run) (any, error) {
 		ctx = objectstore.Freeing(ctx)

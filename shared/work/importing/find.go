@@ -13,17 +13,16 @@ import (
 // A folder is a location that contains tables.
 type folder struct {
 	roots  *objectstore.Roots
-	place  string // as Options.Place, without a slash at the end
+	place  string // as in Options.Place, without a slash at the end
 	store  objectstore.Store
-	prefix string // of its keys: "" or ending with a slash
+	prefix string // key prefix of the folder: "" or ending with a slash
 	home   bool   // the catalog's own root
 }
 
-// openFolder returns the folder at a place, after a check that the place is one of the
-// roots or lies below one.
+// openFolder returns the folder at a place, which must be one of the roots or lie below one.
 func openFolder(roots *objectstore.Roots, place string) (folder, error) {
 	f := folder{roots: roots, place: strings.TrimRight(place, "/")}
-	const inside = "x" // a root itself is not a location, what lies below it is one
+	const inside = "x" // a root itself is not a location, but a path below it is
 	at, err := f.at(inside)
 	if err != nil {
 		return folder{}, fmt.Errorf("look into %s: %w", objectstore.URI(place), err)
@@ -61,14 +60,14 @@ func (f folder) names(ctx context.Context) (folders []string, err error) {
 
 const tableSuffix = ".lance"
 
-// ours matches the names of folders that this catalog makes. Such a folder without a name
-// in the catalog was deregistered, or left behind by a create or a drop.
+// ours matches the names of folders that this catalog creates. Such a folder without a name in the
+// catalog was deregistered, or left behind by a create or a drop.
 var ours = regexp.MustCompile(`-[0-9a-f]{24}\.lance$`)
 
-// Files that directory namespaces put into the folder of a table.
+// Files that directory namespaces write into the folder of a table.
 const (
-	reservedMark     = ".lance-reserved"     // declared
-	deregisteredMark = ".lance-deregistered" // no longer a table of theirs
+	reservedMark     = ".lance-reserved"     // the table is declared
+	deregisteredMark = ".lance-deregistered" // the table is deregistered
 )
 
 // find returns the items in a folder that may be imported.
@@ -78,7 +77,7 @@ func (a *importer) find(ctx context.Context, from folder) ([]item, error) {
 		return nil, err
 	}
 	var items []item
-	listed := map[string]bool{} // locations that the manifest tells of
+	listed := map[string]bool{} // locations that the manifest lists
 	for _, name := range folders {
 		if name != manifestFolder {
 			continue
@@ -106,7 +105,7 @@ func (a *importer) find(ctx context.Context, from folder) ([]item, error) {
 	return items, nil
 }
 
-// lone returns the item for a folder of which only the name is known.
+// lone returns the item for a folder that no manifest lists. Its name becomes the table's id.
 func (a *importer) lone(ctx context.Context, from folder, name string) (item, error) {
 	it := item{kind: tableKind, id: []string{strings.TrimSuffix(name, tableSuffix)}, place: name}
 	at, err := from.at(name)

@@ -1,15 +1,14 @@
-// Package importing gives names in a catalog to tables that other programs have written to
-// a directory or a bucket. The data stay where they are, and so do the files of the other
-// programs.
+// Package importing gives names in a catalog to tables that other programs have written to a directory or a bucket. The
+// data stay where they are, and so do the files of the other programs.
 //
-// Two ways to keep tables in a folder are known:
+// It knows two layouts of tables in a folder:
 //
 //   - LanceDB, and the first directory namespace, keep the table "people" in the folder people.lance (find.go).
-//   - The second directory namespace keeps a Lance table __manifest beside them, with a row for each namespace and each table, which holds the table's folder (manifest.go).
+//   - The second directory namespace also keeps a Lance table __manifest, with a row for each
+//     namespace and each table, which contains the table's folder (manifest.go).
 //
-// The import goes through the items name by name. It skips an item whose name already
-// refers to that location, or whose location already has another name. A second import
-// therefore changes nothing, even if tables have been renamed meanwhile. Begin with [Run].
+// The import skips an item whose name already refers to that location, or whose location already has another name. A
+// second import therefore changes nothing, even if tables have been renamed meanwhile. Begin with [Run].
 package importing
 
 import (
@@ -35,17 +34,17 @@ type Outcome string
 
 // The outcomes.
 const (
-	Imported Outcome = "imported" // it has its name now, or would have but for DryRun
-	There    Outcome = "there"    // it had a name already
-	Skipped  Outcome = "skipped"  // it cannot be imported; the reason says why
+	Imported Outcome = "imported" // the item has its name now, or in a dry run would have
+	There    Outcome = "there"    // the item had a name already
+	Skipped  Outcome = "skipped"  // the item cannot be imported; Reason explains why
 )
 
 // A Result describes one item and its outcome.
 type Result struct {
 	Outcome Outcome
 	Kind    string   // "namespace" or "table"
-	ID      []string // the name that it has, or would have
-	Place   string   // of a table: the URI of its folder, or what is said of it
+	ID      []string // the name in the catalog
+	Place   string   // URI of a table's folder; if its location is invalid, the text of the location
 	Reason  string   // why it was skipped
 }
 
@@ -53,18 +52,18 @@ type Result struct {
 type Options struct {
 	Objects *objectstore.Roots // the catalog is in the home root
 	Now     func() time.Time
-	// Place is the folder to import from: an absolute path or a URI, of one of the roots or
-	// of a location below one.
+	// Place is the folder to import from: an absolute path or a URI, of one of the roots or of a
+	// location below one.
 	Place string
 	// DryRun reports what an import would do, and writes nothing.
 	DryRun bool
-	// Progress, which may be nil, is called before each item with the number of processed items and of
-	// all.
+	// Progress, which may be nil, is called before each item with the number of processed items and the
+	// total.
 	Progress func(done, of int)
 }
 
-// Run imports all items and passes each result to tell, namespaces before their content. It
-// stops early only if the storage fails.
+// Run imports all items and passes each result to tell, namespaces before their content. It stops
+// early only if the storage fails.
 func Run(ctx context.Context, opts Options, tell func(Result)) error {
 	a := &importer{
 		Options: opts,
@@ -96,8 +95,7 @@ func Run(ctx context.Context, opts Options, tell func(Result)) error {
 	return nil
 }
 
-// cacheBytes is the memory for cached parts of tables, which are little more than
-// manifests.
+// cacheBytes bounds the cached parts of tables, which are mostly manifests.
 const cacheBytes = 64 << 20
 
 // An importer is the state of one run.
@@ -109,15 +107,15 @@ type importer struct {
 	made  map[string]bool     // joined ids of namespaces that a dry run would have made
 }
 
-// An item is a namespace or table that may get a name.
+// An item is a namespace or table to import.
 type item struct {
 	kind       string
 	id         []string
 	at         objectstore.Location // of a table
-	place      string               // the location as text; the canonical one, if it can be used
+	place      string               // the canonical URI of the location, or its text if it cannot be used
 	properties map[string]string
-	declared   bool   // there need not be data yet
-	forgotten  bool   // the catalog made it, and has no name for it, or only another one
+	declared   bool   // the table may have no data yet
+	forgotten  bool   // this catalog created the folder, but no name refers to it
 	problem    string // why it cannot be imported
 }
 
@@ -126,8 +124,8 @@ const (
 	tableKind     = "table"
 )
 
-// name gives one item its name. It returns an error only if the storage fails; a problem of
-// the item itself is part of the result.
+// name gives one item its name. It returns an error only if the storage fails; a problem of the
+// item itself is part of the result.
 func (a *importer) name(ctx context.Context, it item) (Result, error) {
 	result := Result{Kind: it.kind, ID: it.id, Place: it.place, Outcome: Skipped, Reason: it.problem}
 	if it.problem == "" {
@@ -145,12 +143,14 @@ func (a *importer) name(ctx context.Context, it item) (Result, error) {
 		err = a.adoptTable(ctx, it, &result)
 	}
 	var known *protocol.Error
+	// An error of the item itself, such as a taken name, skips only this item.
 	if errors.As(err, &known) && known.Code != protocol.Internal && known.Code != protocol.ServiceUnavailable {
 		result.Outcome, result.Reason, err = Skipped, known.Text(), nil
 	}
 	return result, err
 }
 
+// adoptNamespace creates a namespace, unless it exists.
 func (a *importer) adoptNamespace(ctx context.Context, it item) (Outcome, error) {
 	_, err := a.names.Namespaces.Get(ctx, it.id)
 	switch {
@@ -178,6 +178,7 @@ func (a *importer) checkParent(ctx context.Context, id []string) error {
 	return err
 }
 
+// adoptTable gives a table its name, unless its location has one.
 func (a *importer) adoptTable(ctx context.Context, it item, result *Result) error {
 	if id, ok := a.named[it.at.URI]; ok {
 		result.Outcome, result.ID = There, id
@@ -198,6 +199,7 @@ func (a *importer) adoptTable(ctx context.Context, it item, result *Result) erro
 	if err := a.checkFree(ctx, it, result); err != nil || result.Reason != "" {
 		return err
 	}
+	// Joins permits that the location has other names already, for tables that have data.
 	if !a.DryRun {
 		_, err := a.names.RegisterTable(ctx, it.id, catalog.Registration{Location: location, Hint: hint, Properties: it.properties, Joins: hint > 0})
 		if err != nil {
@@ -208,8 +210,8 @@ func (a *importer) adoptTable(ctx context.Context, it item, result *Result) erro
 	return nil
 }
 
-// open checks that the table can be opened, and returns its newest version, or 0 if the
-// table is only declared.
+// open checks that the table can be opened. It returns its newest version, or 0 if the table is
+// only declared.
 func (a *importer) open(ctx context.Context, it item, result *Result) (version uint64, err error) {
 	version, err = a.rows.Table(it.id, it.at, 0).Newest(ctx)
 	switch {
@@ -225,8 +227,8 @@ func (a *importer) open(ctx context.Context, it item, result *Result) (version u
 	return 0, nil
 }
 
-// checkFree checks that the name can be given: it is not in use, and its namespace exists
-// or, in a dry run, would exist.
+// checkFree checks that the name is not in use and that its namespace exists or, in a dry run,
+// would exist.
 func (a *importer) checkFree(ctx context.Context, it item, result *Result) error {
 	there, err := a.names.Table(ctx, it.id)
 	switch {
@@ -242,7 +244,7 @@ func (a *importer) checkFree(ctx context.Context, it item, result *Result) error
 	return nil
 }
 
-// namedPlaces returns the ids of all tables of the catalog by their locations.
+// namedPlaces returns the ids of all tables of the catalog by location.
 func namedPlaces(ctx context.Context, names *catalog.Catalog) (map[string][]string, error) {
 	ids, err := names.Lists.All(ctx)
 	if err != nil {
@@ -273,7 +275,7 @@ func namedPlaces(ctx context.Context, names *catalog.Catalog) (map[string][]stri
 	return named, nil
 }
 
-// maxReads is how many records are read at the same time.
+// maxReads bounds the records that are read at the same time.
 const maxReads = 16
 
 // sortItems sorts namespaces before their content, and items otherwise by id.

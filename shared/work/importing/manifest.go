@@ -16,8 +16,8 @@ import (
 // The table __manifest of a directory namespace has a row for each object:
 //
 //	object_id    "a$b$t": the id, joined
-//	object_type  "namespace" or "table"; rows of other types tell of versions and the like
-//	location     of a table: its folder, below that of the namespace
+//	object_type  "namespace" or "table"; rows of other types describe versions and the like
+//	location     of a table: its folder, below the folder of the namespace
 //	metadata     properties, a JSON object of strings; may be null
 //
 // Source: the columns as lance-namespace-impls 14.0.2 writes them.
@@ -55,9 +55,10 @@ func (a *importer) readManifest(ctx context.Context, from folder) ([]item, error
 	})
 }
 
-// A row is a row of the manifest; a null is "".
+// A row is a row of the manifest. A null is read as "".
 type row struct{ id, kind, location, metadata string }
 
+// rowOf returns row i of a batch with the columns manifestColumns.
 func rowOf(batch arrow.RecordBatch, i int) row {
 	var values [4]string
 	for column := range values {
@@ -68,7 +69,7 @@ func rowOf(batch arrow.RecordBatch, i int) row {
 	return row{values[0], values[1], values[2], values[3]}
 }
 
-// itemOf returns the item of a row. It is false for a row of another object type.
+// itemOf returns the item of a row; ok is false for a row of another object type.
 func itemOf(from folder, r row) (it item, ok bool) {
 	if r.kind != namespaceKind && r.kind != tableKind {
 		return item{}, false
@@ -83,6 +84,7 @@ func itemOf(from folder, r row) (it item, ok bool) {
 		return it, true
 	}
 	at, err := from.at(r.location)
+	// Some writers store absolute locations.
 	if strings.Contains(r.location, "://") || strings.HasPrefix(r.location, "/") {
 		at, err = from.roots.Resolve(r.location)
 	}

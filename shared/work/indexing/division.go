@@ -15,22 +15,22 @@ import (
 
 // Sizes bound the parts of builds.
 type Sizes struct {
-	Time   time.Duration // that a part should take on one core
+	Time   time.Duration // target for the time of a part on one core
 	Memory int64         // target for the bytes of rows in the memory of a part
 }
 
-// PartSizes are the sizes of parts that fit a function of 2 GiB with a limit of 10 minutes, on a core
-// that is several times slower than expected.
+// PartSizes fit parts to Lambda functions of 2 GiB with a limit of 10 minutes, on a core that is
+// several times slower than expected.
 var PartSizes = Sizes{Time: 2 * time.Minute, Memory: 256 << 20}
 
 // readNanos is the approximate time to read or write a byte of a table, in nanoseconds.
 const readNanos = 13
 
-// shards returns the number of shards for the rows of a version, at most the number of parts of a
-// stage. It is 1 for an index that one worker builds as a whole.
+// shards returns the number of shards for the rows of a version, at most [transaction.MaxParts]. It
+// is 1 for an index that one worker builds as a whole.
 func (s Sizes) shards(d *dataset.Dataset, parts index.Parts) int {
 	for _, f := range d.Manifest().Fragments {
-		if f.PhysicalRows == 0 { // early writers of Lance did not count rows
+		if f.PhysicalRows == 0 { // early writers of Lance did not record the number of rows
 			return 1
 		}
 	}
@@ -41,28 +41,28 @@ func (s Sizes) shards(d *dataset.Dataset, parts index.Parts) int {
 	return int(min(math.Ceil(max(byTime, byMemory, 1)), transaction.MaxParts))
 }
 
-// A division describes how the rows of a version are divided into shards. It is part of the state
-// of jobs.
+// A division describes how the rows of a version are divided into shards. Jobs store it in their
+// records.
 type division struct {
-	Place     string `json:"place"`     // where the table is
-	Version   uint64 `json:"version"`   // that all parts read
+	Place     string `json:"place"`     // URI of the table
+	Version   uint64 `json:"version"`   // the version that all parts read
 	Fragments []byte `json:"fragments"` // the ids of the divided fragments, as a roaring bitmap
-	Trained   string `json:"trained"`   // the segment id of the trained model that all shards use
-	Stage     string `json:"stage"`     // the segment id of the files of shards
+	Trained   string `json:"trained"`   // id of the segment with the trained model that all shards use
+	Stage     string `json:"stage"`     // id of the segment with the files of shards
 	Shards    int    `json:"shards"`
-	Segment   string `json:"segment,omitempty"` // the id of the only segment, if joins make parts of one
-	Join      int64  `json:"join"`              // nanoseconds that a join should take
+	Segment   string `json:"segment,omitempty"` // id of the only segment, if the joins make parts of one segment
+	Join      int64  `json:"join"`              // target for the time of a join, in nanoseconds
 	Memory    int64  `json:"memory"`            // target for the bytes in the memory of a join
 
-	Segments []segments.Staged `json:"segments,omitempty"` // of earlier rounds
+	Segments []segments.Staged `json:"segments,omitempty"` // segments of earlier rounds
 
-	Fold *segments.StagedFold `json:"fold,omitempty"` // of a job that merges rows into an index
+	Fold *segments.StagedFold `json:"fold,omitempty"` // set if the job merges rows into an existing index
 }
 
-// A stretch is a run of consecutive fragments of a division.
+// A stretch is the sequence of fragments of a division, whose rows are numbered through.
 type stretch struct {
 	ids    []uint32
-	starts []int64 // the number of rows before each fragment, and of all
+	starts []int64 // number of rows before each fragment, and of all at the end
 	shards int
 }
 
@@ -85,15 +85,15 @@ func (v *division) stretch(d *dataset.Dataset) (*stretch, error) {
 // rows returns the number of rows, deleted ones included.
 func (s *stretch) rows() int64 { return s.starts[len(s.starts)-1] }
 
-// A cut is a place between two rows.
+// A cut is a position between two rows.
 type cut struct {
-	fragment int   // its number in the stretch
-	row      int64 // of the fragment
+	fragment int   // index of the fragment in the stretch
+	row      int64 // row in the fragment
 }
 
-// cut returns where a shard begins, from 0, or where the last one ends. There is a cut where a fragment
-// begins, unless another one begins within the length of a shard. So segments can be made of whole
-// fragments.
+// cut returns the begin of a shard, which counts from 0, or the end of the last one. The begin of a
+// fragment is a cut, unless another fragment begins within the length of a shard before it. So
+// segments can consist of whole fragments.
 func (s *stretch) cut(shard int) cut {
 	if shard >= s.shards {
 		return cut{len(s.ids), 0}
@@ -107,10 +107,12 @@ func (s *stretch) cut(shard int) cut {
 	return cut{i, 0}
 }
 
-// span returns the rows of a shard, from 0.
+// span returns the rows of a shard, which counts from 0: a function from a fragment id to a range
+// of rows.
 func (s *stretch) span(shard int) index.Span {
 	from, to := s.cut(shard), s.cut(shard+1)
 	numbers := map[uint64]int{}
+	// Only the fragments of this shard have rows in it.
 	for i := from.fragment; i <= to.fragment && i < len(s.ids); i++ {
 		numbers[uint64(s.ids[i])] = i
 	}
@@ -130,11 +132,11 @@ func (s *stretch) span(shard int) index.Span {
 	}
 }
 
-// A group is shards that are joined to one segment, or to a part of one: from one to before another.
+// A group is the range [from, to) of shards that one join turns into a segment, or a part of one.
 type group struct{ from, to int }
 
-// groups divides shards among joins: as many to each as it has time and memory for. Segments are of whole
-// fragments.
+// groups divides the shards among joins, so that each join respects the targets for time and
+// memory. A segment consists of whole fragments.
 func (v *division) groups(s *stretch, parts index.Parts, shards []index.Shard) []group {
 	nanos := func(shard index.Shard) float64 { return joinNanos(parts, shard) }
 	var groups []group

@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/jobs"
 )
 
-// effort estimates a shard. The number of shards makes each of them light, but a stage has a maximum number of parts, so
-// the shards of very large tables are heavy.
+// effort estimates a shard. Usually there are enough shards for each to be light, but a stage has a maximum number of
+// parts, so the shards of very large tables are heavy.
 func (w round) effort(ctx context.Context, r *jobs.Run) (jobs.Effort, error) {
 	return unlessGone(open(ctx, w, r, nil, func(_ context.Context, k *work) (jobs.Effort, error) {
 		e, rows := k.parts.Effort(), float64(k.stretch.rows())/float64(k.stretch.shards)
@@ -17,7 +17,8 @@ func (w round) effort(ctx context.Context, r *jobs.Run) (jobs.Effort, error) {
 	}))
 }
 
-// effortOfJoin estimates the largest join. A single large shard, or one fragment of many of them, is not divided.
+// effortOfJoin estimates the largest join. It may be heavy, because a shard, or many shards of one fragment, cannot be
+// divided.
 func (w round) effortOfJoin(ctx context.Context, r *jobs.Run) (jobs.Effort, error) {
 	shards, err := w.made(ctx, r)
 	if err != nil || len(shards) == 0 {
@@ -36,7 +37,7 @@ func (w round) effortOfJoin(ctx context.Context, r *jobs.Run) (jobs.Effort, erro
 	}))
 }
 
-// joinNanos is the approximate time of a join for a shard, in nanoseconds.
+// joinNanos estimates the time that a shard takes in a join, in nanoseconds.
 func joinNanos(parts index.Parts, shard index.Shard) float64 {
 	return float64(shard.Keys)*parts.Effort().KeyNanos + 2*readNanos*float64(shard.Bytes)
 }

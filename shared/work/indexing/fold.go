@@ -16,12 +16,12 @@ import (
 )
 
 // FoldKind is the kind of jobs that merge new rows into an index with many workers, because one worker would need too
-// long. Their segments are built like those of a new index, and replace others ([dataset.Fold]):
+// long. They build new segments as for a new index, which replace old ones ([dataset.Fold]):
 //
 //	build ─> shards ─> join ─> commit
 //
-// There is one round only. Fragments whose values changed meanwhile, and an index whose segments changed, are left to a
-// later job.
+// There is only one round. The job skips fragments whose values changed meanwhile, and commits nothing if the segments of
+// the index changed. A later job handles these.
 const FoldKind = "fold_index"
 
 // NewFold returns the order to merge new rows into an index on a branch of a table.
@@ -41,7 +41,7 @@ func Fold(on tables.Tables, sizes Sizes) jobs.Kind {
 	}}
 }
 
-// divideFold divides the rows to be merged into an index. If there are none, the job ends.
+// divideFold divides the rows to merge into an index. It ends the job if there are none.
 func (b builder) divideFold(ctx context.Context, r *jobs.Run) (any, error) {
 	var order Order
 	if err := r.Input(&order); err != nil {
@@ -56,6 +56,7 @@ func (b builder) divideFold(ctx context.Context, r *jobs.Run) (any, error) {
 		if v.Fold, err = segments.StageFold(at.Dataset, folds[0]); err != nil {
 			return nil, err
 		}
+		// Without a segment to resemble, one worker must build the index.
 		if _, like, err := v.index(ctx, order, at.Dataset); err != nil || like.IsEmpty() {
 			return jobs.End{Result: result{}}, err
 		}
@@ -63,8 +64,8 @@ func (b builder) divideFold(ctx context.Context, r *jobs.Run) (any, error) {
 	})
 }
 
-// leastFolded is the minimum number of rows for which many workers are used, whatever the size of
-// the rows.
+// leastFolded is the minimum number of rows that justifies many workers, whatever the size of the
+// rows.
 const leastFolded = 1 << 10
 
 // IsLarge reports whether a fold is too large for one worker and can be divided among many.
@@ -85,10 +86,11 @@ func (s Sizes) IsLarge(ctx context.Context, d *dataset.Dataset, f segments.Fold)
 	if err != nil {
 		return false, err
 	}
+	// The new rows alone must need more than one shard.
 	return float64(s.shards(d, parts))*float64(f.Rows)/float64(max(d.CountRows(), 1)) > 1, nil
 }
 
-// index returns the index to build, and for a fold the segment after which new ones are modelled.
+// index returns the index to build, and for a fold also the segment that new segments resemble.
 func (v *division) index(ctx context.Context, order Order, d *dataset.Dataset) (indexbuild.Index, *snapshot.Segment, error) {
 	if v.Fold == nil {
 		return order.index(), nil, nil
@@ -127,9 +129,11 @@ func (w round) commitFold(ctx context.Context, r *jobs.Run) (any, error) {
 			if n, err = built.Resolve(newest); err != nil {
 				return n, nil, err
 			}
+			// Kinds whose segments can be extended keep the details of the existing segment.
 			if kinds.Of(built.Kind).Extend != nil {
 				n.Details = like.Details
 			}
+			// If no fragment has its values any more, the fold is stale and commits nothing.
 			if fit, _, err = fitting(ctx, t.Table, newest, order.Column, staged, false); err == nil && len(fit) == 0 {
 				err = segments.ErrStaleFold
 			}

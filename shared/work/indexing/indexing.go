@@ -1,7 +1,7 @@
 // Package indexing builds indices of tables in jobs, because a build reads the whole column.
 //
 // One worker builds a small index as a whole. A large one is divided (package build): one worker
-// trains the model that all shards use, many workers read some rows each and write shards, some
+// trains the model that all shards use, many workers each read some rows and write shards, some
 // join shards to segments, and one commits the segments:
 //
 //	build ─> train ─> shards: part 1 ┐─> join: part 1 ┐─> commit
@@ -12,13 +12,13 @@
 // values of a fragment have changed, because a compaction has replaced it or its column was
 // rewritten, the commit leaves it out of the segments; before that, the missing fragments pass
 // through another round of shards, joins and commit. The same happens if a cleanup has deleted the
-// version before all of its parts had read it. After some rounds the job commits the segments that
-// it has.
+// version before all of its parts had read it. After the last round the job commits the segments
+// that it has.
 //
-// Files that no commit refers to are garbage: those of shards, of parts that ran twice, and of jobs
-// that ended. They are in the folder of index segments, where the cleanup of orphans finds them.
-// Only the files of text joins that ran twice stay as long as the segment, because they are in its
-// folder.
+// Files to which no commit refers are garbage: files of shards, of parts that ran twice, and of
+// jobs that ended. They are in the folder of index segments, where the cleanup of orphans finds
+// them. Only the files of text joins that ran twice stay as long as the segment, because they are
+// in its folder.
 package indexing
 
 import (
@@ -42,7 +42,7 @@ import (
 // Kind is the kind of the jobs that build an index.
 const Kind = "create_index"
 
-// Names of stages. A round after the first adds its number to them.
+// Names of stages. Rounds after the first append their number.
 const (
 	buildStage  = "build"
 	trainStage  = "train"
@@ -58,7 +58,7 @@ const rounds = 3
 func Create(on tables.Tables, sizes Sizes) jobs.Kind {
 	b := builder{on, sizes}
 	stages := []jobs.Stage{{Name: buildStage, Do: b.build}}
-	before := buildStage // the stage whose result is the division of the round
+	before := buildStage // the stage whose result is the division for the round
 	for n := range rounds {
 		r := round{builder: b, number: n, division: before}
 		if n == 0 {
@@ -74,7 +74,7 @@ func Create(on tables.Tables, sizes Sizes) jobs.Kind {
 	return jobs.Kind{Stages: stages}
 }
 
-// stageOf returns the name of a stage in a round, from 0.
+// stageOf returns the name of a stage in a round, which counts from 0: join, join-2, join-3.
 func stageOf(name string, round int) string {
 	if round == 0 {
 		return name
@@ -90,10 +90,11 @@ type builder struct {
 
 // result is the result of a job.
 type result struct {
-	Version int64 `json:"version"` // of the table, which has the index
+	Version int64 `json:"version"` // version of the table that has the index
 }
 
-// change commits to the table of a job, at most once for the job.
+// change commits to the table of a job. The id of the commit is derived from the job, so that a
+// repeated run finds an earlier commit instead of committing again.
 func (b builder) change(ctx context.Context, r *jobs.Run, branch string, commit func(t tables.Table) (engine.Written, error)) (result, error) {
 	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.ID())).String()
 	done, err := b.on.Open(r.Object(), branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
@@ -125,10 +126,11 @@ func (b builder) build(ctx context.Context, r *jobs.Run) (any, error) {
 	return jobs.End{Result: done}, err
 }
 
-// errDivided ends a change that needs further parts first.
+// errDivided ends a commit whose index must be built in parts first.
 var errDivided = errors.New("the index is built in parts")
 
-// small is an index that is built as a whole. Its build returns errDivided if it must be divided.
+// small is an index that one worker builds as a whole. Resolve returns errDivided if the index is
+// too large.
 type small struct {
 	indexbuild.Index
 	sizes Sizes
@@ -152,16 +154,16 @@ func (s small) Resolve(d *dataset.Dataset) (segments.NewIndex, error) {
 	return n, nil
 }
 
-// A counter counts the rows of a run.
+// A counter counts the processed rows of a run.
 type counter struct{ rows, total atomic.Int64 }
 
-// begin begins to count anew.
+// begin resets the counter.
 func (c *counter) begin(total int64) {
 	c.rows.Store(0)
 	c.total.Store(total)
 }
 
-// watch returns a function that reports rows as the progress of a run.
+// watch returns a function that adds processed rows and reports the progress of the run.
 func (c *counter) watch(r *jobs.Run) func(rows int64) {
 	return func(rows int64) {
 		done := c.rows.Add(rows)

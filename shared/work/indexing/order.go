@@ -18,15 +18,15 @@ import (
 // An Order is the input of a job.
 type Order struct {
 	Name    string `json:"name"`
-	Default bool   `json:"default,omitempty"` // the request has no name; see [dataset.NewIndex]
+	Default bool   `json:"default,omitempty"` // the request has no index name; see [dataset.NewIndex]
 	Column  string `json:"column"`
-	Type    string `json:"type,omitempty"` // as index.Kind spells it; empty is an index of vectors
+	Type    string `json:"type,omitempty"` // text of an index.Kind; "" is a vector index
 	Replace bool   `json:"replace,omitempty"`
 	Branch  string `json:"branch,omitempty"`
 
-	Text    *fulltext.Params    `json:"text,omitempty"`    // of an index of texts
-	Vectors *ivf.Recipe         `json:"vectors,omitempty"` // of an index of vectors
-	Filters *bloomfilter.Recipe `json:"filters,omitempty"` // of an index BLOOMFILTER
+	Text    *fulltext.Params    `json:"text,omitempty"`    // for a text index
+	Vectors *ivf.Recipe         `json:"vectors,omitempty"` // for a vector index
+	Filters *bloomfilter.Recipe `json:"filters,omitempty"` // for a BLOOMFILTER index
 }
 
 // NewOrder returns the order to build an index on a branch of a table.
@@ -46,6 +46,7 @@ func NewOrder(n indexbuild.Index, branch string) Order {
 	return o
 }
 
+// index returns the index that the order describes.
 func (o Order) index() indexbuild.Index {
 	n := indexbuild.Index{Name: o.Name, Default: o.Default, Column: o.Column, Kind: indexmeta.KindNamed(o.Type), Replace: o.Replace}
 	switch {
@@ -59,14 +60,14 @@ func (o Order) index() indexbuild.Index {
 	return n
 }
 
-// named reports whether the index has a name, or may get it with a suffix because shorter names are
-// taken.
+// named reports whether the order builds an index of this name. An index with a default name may
+// get a suffix if shorter names are taken.
 func (o Order) named(name string) bool {
 	return o.Name == name || o.Default && strings.HasPrefix(name, o.Name+"_")
 }
 
-// Building returns the unfinished job that builds an index of a name on a branch of a table, nil if there
-// is none among the newest jobs.
+// Building returns the unfinished job that builds a named index on a branch of a table, or nil if
+// the newest jobs include none.
 func Building(ctx context.Context, transactions *transaction.Store, table []string, branch, name string) (*transaction.Transaction, error) {
 	return unfinished(ctx, transactions, Kind, table, branch, name)
 }
@@ -77,6 +78,7 @@ func Folding(ctx context.Context, transactions *transaction.Store, table []strin
 	return unfinished(ctx, transactions, FoldKind, table, branch, name)
 }
 
+// unfinished searches the newest jobs for an unfinished job of a kind on an index.
 func unfinished(ctx context.Context, transactions *transaction.Store, kind string, table []string, branch, name string) (*transaction.Transaction, error) {
 	const newest = 100
 	jobs, _, err := transactions.Jobs(ctx, "", newest)

@@ -22,7 +22,7 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// divide divides the newest version of a table.
+// divide divides all rows of the newest version of a table.
 func (b builder) divide(ctx context.Context, r *jobs.Run, order Order) (*division, error) {
 	return tables.Read(ctx, b.on.Open(r.Object(), order.Branch), nil, func(ctx context.Context, at tables.Version) (*division, error) {
 		v := &division{Place: at.Found.Table.Location.URI, Trained: segments.NewID()}
@@ -30,7 +30,7 @@ func (b builder) divide(ctx context.Context, r *jobs.Run, order Order) (*divisio
 	})
 }
 
-// fragmentsOf returns the ids of all fragments, which have 32 bits.
+// fragmentsOf returns the ids of all fragments.
 func fragmentsOf(d *dataset.Dataset) *roaring.Bitmap {
 	all := roaring.New()
 	for _, f := range d.Manifest().Fragments {
@@ -39,7 +39,7 @@ func fragmentsOf(d *dataset.Dataset) *roaring.Bitmap {
 	return all
 }
 
-// divideFragments divides some fragments of the newest version.
+// divideFragments divides the rows of some fragments of the newest version.
 func (b builder) divideFragments(ctx context.Context, v *division, d *dataset.Dataset, order Order, fragments *roaring.Bitmap) error {
 	v.Version, v.Stage, v.Join, v.Memory = d.Version(), segments.NewID(), int64(b.sizes.Time), b.sizes.Memory
 	var err error
@@ -61,32 +61,32 @@ func (b builder) divideFragments(ctx context.Context, v *division, d *dataset.Da
 	if err != nil {
 		return err
 	}
-	// Shards of some fragments should be as large as those of all fragments.
+	// Shards of some fragments get the same size as shards of all fragments.
 	share := float64(s.rows()) / float64(max(d.CountRows(), 1))
 	v.Shards = min(max(int(float64(b.sizes.shards(d, parts))*share), 1), transaction.MaxParts)
 	return nil
 }
 
-// A round is one pass through the stages after the first.
+// A round is one pass through the shards, join and commit stages.
 type round struct {
 	builder
 	number   int
 	division string // the stage whose result is the division
-	fold     bool   // the only round of a job that merges rows
+	fold     bool   // set for the only round of a job that merges rows
 }
 
-// A work is the input of the parts of a round.
+// A work is the input of one part of a round.
 type work struct {
 	*division
 	order   Order
 	dataset *dataset.Dataset
 	parts   index.Parts
 	stretch *stretch
-	like    *snapshot.Segment // for a fold: the model of the new segments
+	like    *snapshot.Segment // for a fold: the segment that new ones resemble
 }
 
-// open calls f with the version that was divided. The error satisfies [isGone] if it no longer
-// exists.
+// open calls f with the version that was divided. The error satisfies [isGone] if a cleanup has
+// deleted the version.
 func open[T any](ctx context.Context, w round, r *jobs.Run, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
 	v, err := w.divided(ctx, r)
 	if err != nil {
@@ -97,7 +97,7 @@ func open[T any](ctx context.Context, w round, r *jobs.Run, watch func(rows int6
 	return openAt(ctx, w, r, v, &version, watch, f)
 }
 
-// openNewest is open with the newest version.
+// openNewest calls f with the newest version.
 func openNewest[T any](ctx context.Context, w round, r *jobs.Run, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
 	v, err := w.divided(ctx, r)
 	if err != nil {
@@ -107,6 +107,7 @@ func openNewest[T any](ctx context.Context, w round, r *jobs.Run, watch func(row
 	return openAt(ctx, w, r, v, nil, watch, f)
 }
 
+// openAt calls f with a version of the table, nil for the newest. It fails if the table was replaced.
 func openAt[T any](ctx context.Context, w round, r *jobs.Run, v *division, version *int64, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
 	var none T
 	k := &work{division: v}
@@ -114,6 +115,7 @@ func openAt[T any](ctx context.Context, w round, r *jobs.Run, v *division, versi
 		return none, err
 	}
 	return tables.Look(ctx, w.on.Open(r.Object(), ""), func(ctx context.Context, main tables.Table) (T, error) {
+		// The job must not continue on another table of the same name.
 		if main.Found.Table.Location.URI != v.Place {
 			return none, errReplaced
 		}
@@ -142,14 +144,14 @@ func openAt[T any](ctx context.Context, w round, r *jobs.Run, v *division, versi
 // errReplaced ends a job whose table was dropped and replaced by another of that name.
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the table was replaced while the index was built")
 
-// isGone reports whether an error means that a version was cleaned up, or files that other parts have written. Then the
-// round ends without segments, and the next one begins with the newest version.
+// isGone reports whether an error means that a cleanup deleted the version, or files that other parts wrote. The round
+// then ends without segments, and the next one begins with the newest version.
 func isGone(err error) bool {
 	return protocol.HasCode(err, protocol.TableVersionNotFound) || errors.Is(err, objectstore.ErrNotExist)
 }
 
-// unlessGone returns the result of work on a version, or the zero value if the version no longer
-// exists.
+// unlessGone returns the result of work on a version, or the zero value if a cleanup deleted the
+// version.
 func unlessGone[T any](made T, err error) (T, error) {
 	if isGone(err) {
 		var none T
@@ -158,7 +160,7 @@ func unlessGone[T any](made T, err error) (T, error) {
 	return made, err
 }
 
-// errGone ends a job whose versions were deleted before it could make a segment of any of them.
+// errGone ends a job because in each round the version was deleted before a segment of it was made.
 var errGone = &protocol.Error{
 	Code: protocol.TableVersionNotFound, Message: fmt.Sprintf("%d versions of the table were deleted, each while the index was built of it", rounds),
 	Detail: "delete versions later, and build the index again",
@@ -173,7 +175,7 @@ func (w round) divided(ctx context.Context, r *jobs.Run) (*division, error) {
 	return found[0], nil
 }
 
-// staged returns the files of other parts. In a fold, the shared model is in the segment k.like.
+// staged returns the files of other parts. In a fold, the segment k.like contains the shared model.
 func (k *work) staged() index.Staged {
 	files := indexbuild.NewStaged(k.dataset, k.Trained, k.Stage)
 	if k.like != nil {
@@ -182,9 +184,9 @@ func (k *work) staged() index.Staged {
 	return files
 }
 
-// train trains the model that all shards use, and returns whether there are enough rows for it. A
-// model fits the rows of later versions as well, so it is trained on the newest version if the
-// divided one no longer exists.
+// train trains the model that all shards use, and returns whether there are enough rows for it. If
+// a cleanup deleted the divided version, it trains on the newest one, because a model fits the rows
+// of later versions as well.
 func (w round) train(ctx context.Context, r *jobs.Run) (any, error) {
 	var rows counter
 	learn := func(ctx context.Context, k *work) (enough bool, err error) {
@@ -195,6 +197,7 @@ func (w round) train(ctx context.Context, r *jobs.Run) (any, error) {
 		return enough, err
 	}
 	enough, err := open(ctx, w, r, rows.watch(r), learn)
+	// The divided version was deleted; see the comment.
 	if isGone(err) {
 		rows.begin(0)
 		return openNewest(ctx, w, r, rows.watch(r), learn)
@@ -202,7 +205,7 @@ func (w round) train(ctx context.Context, r *jobs.Run) (any, error) {
 	return enough, err
 }
 
-// shards returns the number of shards, 0 if the version no longer exists.
+// shards returns the number of shards, or 0 if the version no longer exists.
 func (w round) shards(ctx context.Context, r *jobs.Run) (int, error) {
 	enough, err := w.enough(ctx, r)
 	if err != nil || !enough {
@@ -223,8 +226,8 @@ func (w round) enough(ctx context.Context, r *jobs.Run) (bool, error) {
 	return err == nil && enough[0], err
 }
 
-// shard makes one shard. Its files have new names in each run. The result is nil if the version no
-// longer exists.
+// shard makes one shard. Each run chooses new names for its files. The result is nil if the version
+// no longer exists.
 func (w round) shard(ctx context.Context, r *jobs.Run) (any, error) {
 	var rows counter
 	part, _ := r.Part()
@@ -244,8 +247,7 @@ func (w round) shard(ctx context.Context, r *jobs.Run) (any, error) {
 	}))
 }
 
-// made returns the shards of the round. There are none if the version was deleted before all were
-// made.
+// made returns the shards of the round, or none if the version was deleted before all were made.
 func (w round) made(ctx context.Context, r *jobs.Run) ([]index.Shard, error) {
 	results, err := jobs.ResultsOf[*index.Shard](ctx, r, stageOf(shardsStage, w.number))
 	if err != nil || slices.Contains(results, nil) {
@@ -258,8 +260,7 @@ func (w round) made(ctx context.Context, r *jobs.Run) ([]index.Shard, error) {
 	return shards, nil
 }
 
-// joins returns the number of parts that join shards: one per segment, or several for a single
-// segment.
+// joins returns the number of joins: one per segment, or several for a single segment.
 func (w round) joins(ctx context.Context, r *jobs.Run) (int, error) {
 	shards, err := w.made(ctx, r)
 	if err != nil || len(shards) == 0 {
@@ -275,7 +276,7 @@ func (w round) joins(ctx context.Context, r *jobs.Run) (int, error) {
 	}))
 }
 
-// joined is the result of a join: a segment, or a part of one, which does not cover any fragments by itself.
+// joined is the result of a join: a segment, or a part of a segment, which covers no fragments by itself.
 type joined struct {
 	segments.Staged
 	index.Joined
@@ -291,6 +292,7 @@ func (w round) join(ctx context.Context, r *jobs.Run) (any, error) {
 	part, of := r.Part()
 	return unlessGone(open(ctx, w, r, keys.watch(r), func(ctx context.Context, k *work) (*joined, error) {
 		groups := k.groups(k.stretch, k.parts, shards)
+		// The groups are computed again, deterministically, from the same shards.
 		if len(groups) != of {
 			return nil, fmt.Errorf("%d segments of an index, want %d", len(groups), of)
 		}
@@ -302,6 +304,7 @@ func (w round) join(ctx context.Context, r *jobs.Run) (any, error) {
 		keys.begin(total)
 		made := &joined{Staged: segments.Staged{UUID: k.Segment, Version: k.Version}}
 		var err error
+		// Parts of a single segment cover nothing by themselves; complete adds the fragments.
 		if k.Segment == "" {
 			made.UUID = segments.NewID()
 			if made.Covers, err = k.stretch.covers(g); err != nil {
@@ -316,9 +319,9 @@ func (w round) join(ctx context.Context, r *jobs.Run) (any, error) {
 	}))
 }
 
-// commit commits the segments of all rounds, which ends the job. Before the last round it does so
-// only if all fragments have the values of which the segments were built, and every version still
-// existed. Otherwise it returns the division of the fragments that no segment covers.
+// commit commits the segments of all rounds, which ends the job. If values changed, or a version or
+// a segment was lost, and further rounds are possible, it returns the division of the uncovered
+// fragments for the next round instead.
 func (w round) commit(ctx context.Context, r *jobs.Run) (any, error) {
 	v, err := w.divided(ctx, r)
 	if err != nil {
@@ -346,6 +349,7 @@ func (w round) commit(ctx context.Context, r *jobs.Run) (any, error) {
 			if n, err = order.index().Resolve(newest); err != nil {
 				return n, nil, err
 			}
+			// Too few rows for a model: commit the index without segments.
 			if !enough {
 				return n, nil, nil
 			}
@@ -358,6 +362,7 @@ func (w round) commit(ctx context.Context, r *jobs.Run) (any, error) {
 			case last:
 				return n, fit, nil
 			}
+			// The next round divides only the missing fragments, and keeps the trained model.
 			again = &division{Place: v.Place, Trained: v.Trained, Segments: fit}
 			if err := w.divideFragments(ctx, again, newest, order, missing); err != nil {
 				return n, nil, err
@@ -371,8 +376,8 @@ func (w round) commit(ctx context.Context, r *jobs.Run) (any, error) {
 	return jobs.End{Result: done}, err
 }
 
-// segments returns the segments from the joins of the round. It completes a segment of several parts. missing is true if
-// the version was deleted before all were made.
+// segments returns the segments from the joins of the round. It completes a segment that consists of several parts.
+// missing is true if the version was deleted before all were made.
 func (w round) segments(ctx context.Context, r *jobs.Run, v *division) (staged []segments.Staged, missing bool, err error) {
 	all, err := jobs.ResultsOf[*joined](ctx, r, stageOf(joinStage, w.number))
 	if err != nil {
@@ -399,7 +404,7 @@ func (w round) segments(ctx context.Context, r *jobs.Run, v *division) (staged [
 	return []segments.Staged{*whole}, false, nil
 }
 
-// complete completes the single segment from the parts that joins have made.
+// complete completes the single segment from the parts that the joins made.
 func (k *work) complete(ctx context.Context, parts []*joined) (*segments.Staged, error) {
 	whole := &segments.Staged{UUID: k.Segment, Version: k.Version, Covers: k.Fragments}
 	var all []index.Joined
@@ -413,10 +418,10 @@ func (k *work) complete(ctx context.Context, parts []*joined) (*segments.Staged,
 	return whole, err
 }
 
-// fitting returns the staged segments, reduced to fragments that still have the values of which the segments were built.
-// It leaves out segments with a deleted file: during a long pause, the cleanup of orphans may have deleted them. missing
-// are the fragments that no segment covers, if any fragment has other values, a version no longer exists, or a segment is
-// missing or incomplete.
+// fitting returns the staged segments, reduced to fragments whose values have not changed since. It leaves out segments
+// with a deleted file: the cleanup of orphans may have deleted files during a long pause. missing contains the fragments
+// of the newest version that no segment covers. It is empty if nothing was lost, so that fragments added since then do not
+// cause another round.
 func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, column string, staged []segments.Staged, incomplete bool) (fit []segments.Staged, missing *roaring.Bitmap, err error) {
 	missing, all, lost := fragmentsOf(newest), roaring.New(), incomplete
 	for _, s := range staged {
@@ -444,6 +449,7 @@ func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, colu
 		}
 		lost = lost || !same.Equals(covered)
 		all.Or(same)
+		// All fragments of the segment have changed.
 		if same.IsEmpty() {
 			continue
 		}

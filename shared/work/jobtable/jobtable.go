@@ -1,4 +1,4 @@
-// Package jobtable keeps a table of jobs up to date, for clients that read the states of their jobs there and not from the
+// Package jobtable maintains a table of jobs, for clients that read job states from a table instead of calling the
 // operations on jobs. Such a client creates the table __system$geneva_jobs itself; without it this package does nothing.
 // The service adds a row for each job that fills a column or refreshes a view, before it answers the request, and updates
 // columns of the row while the job runs:
@@ -8,8 +8,8 @@
 //	metrics                   a list of JSON objects with name, n, total, done and desc
 //	updated_at, completed_at  times
 //
-// The service does not write missing columns, and columns of another type. All other columns belong to the client. If the
-// schema requires values of them, a new row has these until the client sets its own:
+// The service skips missing columns and columns of another type. All other columns belong to the client. If the schema
+// requires values in them, a new row has these until the client sets its own:
 //
 //	table_name, column_name   the name of the table or view, and of the column that is filled or ""
 //	job_type                  BACKFILL or REFRESH
@@ -44,7 +44,7 @@ const (
 // id returns the id of the table.
 func id() []string { return []string{"__system", "geneva_jobs"} }
 
-// A Mark is a part of the input of a job that has a row in the table.
+// A Mark is a field in the input of a job that has a row in the table. Embed it.
 type Mark struct {
 	Listed bool `json:"in_job_table,omitempty"`
 }
@@ -77,8 +77,8 @@ func (m Mark) Announce(ctx context.Context, on tables.Tables, job *transaction.T
 	_ = on.Jobs.Suggest(ctx, Kind, []string{job.ID}, 0)
 }
 
-// Follow returns a kind whose jobs schedule looks while they run, so that the table becomes correct
-// even if earlier messages were lost.
+// Follow returns the kind with stages that schedule looks while they run, so that the table becomes
+// correct even if earlier messages were lost.
 func Follow(on tables.Tables, kind jobs.Kind) jobs.Kind {
 	stages := make([]jobs.Stage, len(kind.Stages))
 	for i, stage := range kind.Stages {
@@ -98,7 +98,7 @@ func Follow(on tables.Tables, kind jobs.Kind) jobs.Kind {
 	return kind
 }
 
-// Keep returns the kind of the looks that write the table. It has no jobs of its own.
+// Keep returns the kind of looks that write the table. It has no jobs.
 func Keep(on tables.Tables) jobs.Kind {
 	kind := jobs.Single("keep", func(context.Context, *jobs.Run) (any, error) { return struct{}{}, nil })
 	kind.Wanted = func(ctx context.Context, object []string) (*jobs.Want, error) {
@@ -107,8 +107,8 @@ func Keep(on tables.Tables) jobs.Kind {
 	return kind
 }
 
-// The times between two looks at a job that runs: a fraction of its age, within bounds. The last look comes
-// when a client has had the time to add its own row.
+// The intervals between two looks at a running job: a fraction of its age, within bounds. The last
+// look comes after the client has had time to add its own row.
 const (
 	soonest  = 2 * time.Second
 	latest   = 30 * time.Second
@@ -132,8 +132,10 @@ func (k keeper) look(ctx context.Context, job string) error {
 	}
 	now := k.on.Now()
 	switch {
+	// The interval grows with the age of the job, within bounds.
 	case !t.Status.Ended():
 		return k.on.Jobs.Suggest(ctx, Kind, []string{job}, min(max(now.Sub(t.Created)/fraction, soonest), latest))
+	// The client may still add its own row.
 	case now.Sub(t.Updated) < lastLook:
 		return k.on.Jobs.Suggest(ctx, Kind, []string{job}, lastLook)
 	}

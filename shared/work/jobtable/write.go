@@ -25,8 +25,8 @@ var states = map[transactionapi.Status]string{
 	transactionapi.Canceled:  "CANCELLED",
 }
 
-// write sets the columns of the rows of a job. It adds one if there is none and the request that began the job
-// has had the time to do so.
+// write sets the columns of the rows of a job. If there is no row, and the request that began the job has had the time to
+// add one, write adds it.
 func write(ctx context.Context, table *engine.Table, t *transaction.Transaction, now time.Time) (engine.Written, error) {
 	columns, err := columnsOf(ctx, table)
 	if err != nil {
@@ -35,12 +35,14 @@ func write(ctx context.Context, table *engine.Table, t *transaction.Transaction,
 	set := assignments(columns, t)
 	where := jobID + " = " + text(t.ID)
 	done, err := table.Update(ctx, set, where)
+	// The request that began the job may be about to add the row itself.
 	if err != nil || done.Updated > 0 || now.Sub(t.Created) < lastLook {
 		return done, err
 	}
 	if _, err := table.Insert(ctx, row(columns, t)); err != nil {
 		return engine.Written{}, err
 	}
+	// The row has only the required columns so far.
 	return table.Update(ctx, set, where)
 }
 
@@ -48,7 +50,8 @@ func columnsOf(ctx context.Context, table *engine.Table) (*arrow.Schema, error) 
 	return engine.Read(ctx, table, nil, func(_ context.Context, d *dataset.Dataset) (*arrow.Schema, error) { return d.ArrowSchema(), nil })
 }
 
-// row returns the row of a new job. Beside the id and the status it has the columns that must not be null.
+// row returns the row of a new job. It has the id, the status and all columns that must not be
+// null.
 func row(columns *arrow.Schema, t *transaction.Transaction) dataset.Rows {
 	var fields []arrow.Field
 	for _, f := range columns.Fields() {
@@ -65,6 +68,7 @@ func row(columns *arrow.Schema, t *transaction.Transaction) dataset.Rows {
 			b.Append(texts[f.Name])
 		case *array.TimestampBuilder:
 			b.AppendTime(t.Created)
+		// A required column of another type gets the empty value.
 		default:
 			b.AppendEmptyValue()
 		}
@@ -73,7 +77,7 @@ func row(columns *arrow.Schema, t *transaction.Transaction) dataset.Rows {
 	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 }
 
-// described returns the texts that describe a new job by the names of their columns.
+// described returns the texts of a new job's row, by column name.
 func described(t *transaction.Transaction) map[string]string {
 	values := map[string]string{jobID: t.ID, status: states[transactionapi.Queued], "job_type": "BACKFILL", "config": "{}"}
 	if t.Kind == tables.RefreshKind {
@@ -86,14 +90,14 @@ func described(t *transaction.Transaction) map[string]string {
 		var order struct {
 			Column string `json:"column"`
 		}
-		_ = json.Unmarshal(t.Work.Input, &order) // that of a view names no column
+		_ = json.Unmarshal(t.Work.Input, &order) // the order of a view has no column
 		values["column_name"] = order.Column
 	}
 	return values
 }
 
-// assignments returns the new values of a row's columns for a job. Columns of other types stay
-// unchanged.
+// assignments returns the new values of a row's columns for a job. It skips columns of unexpected
+// types.
 func assignments(columns *arrow.Schema, t *transaction.Transaction) []engine.Assignment {
 	set := []engine.Assignment{{Column: status, SQL: text(states[t.Status])}}
 	for _, f := range columns.Fields() {
@@ -113,7 +117,7 @@ func assignments(columns *arrow.Schema, t *transaction.Transaction) []engine.Ass
 	return set
 }
 
-// appendTime adds an assignment of a time to a column of times or texts.
+// appendTime adds an assignment of a time to a column of type timestamp or string.
 func appendTime(set []engine.Assignment, f arrow.Field, at time.Time) []engine.Assignment {
 	switch at := text(at.UTC().Format("2006-01-02T15:04:05.000000")); f.Type.ID() {
 	case arrow.TIMESTAMP:
@@ -124,7 +128,7 @@ func appendTime(set []engine.Assignment, f arrow.Field, at time.Time) []engine.A
 	return set
 }
 
-// A metric is a count of a job.
+// A metric is an element of the column metrics.
 type metric struct {
 	Name  string `json:"name"`
 	N     int64  `json:"n"`
@@ -133,7 +137,7 @@ type metric struct {
 	Desc  string `json:"desc"`
 }
 
-// metrics returns the counts of a job as a list in SQL.
+// metrics returns the metrics of a job as an SQL list.
 func metrics(t *transaction.Transaction) string {
 	isDone := t.Status == transactionapi.Succeeded
 	var result struct {
@@ -142,7 +146,7 @@ func metrics(t *transaction.Transaction) string {
 		Failed int64 `json:"rows_failed"`
 	}
 	if len(t.Result) > 0 {
-		_ = json.Unmarshal(t.Result, &result) // a result of another form counts nothing
+		_ = json.Unmarshal(t.Result, &result) // other results leave the counts at zero
 	}
 	rows := max(t.Rows, result.Rows, result.Made)
 	counts := []metric{{"rows_checkpointed", rows, rows, isDone, "rows that have got a value"}, {"rows_skipped", result.Failed, result.Failed, isDone, "rows that the function failed for"}}
@@ -154,11 +158,11 @@ func metrics(t *transaction.Transaction) string {
 	}
 	list := make([]string, len(counts))
 	for i, m := range counts {
-		encoded, _ := json.Marshal(m) // it has no value that JSON lacks
+		encoded, _ := json.Marshal(m) // cannot fail: all fields are strings, numbers and booleans
 		list[i] = text(string(encoded))
 	}
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// text returns a text as a literal of SQL.
+// text returns an SQL string literal.
 func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -10,15 +10,16 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// A deletion is the record that a cleanup deletes versions of a table. It is there before the first of them
-// is deleted, so that a cleanup after a crash, or beside this one, keeps their files for the grace.
+// A deletion records when a cleanup began to delete versions of a table. It is written before the
+// first deletion, so that a later or concurrent cleanup keeps the files of these versions for the
+// grace, even after a crash.
 type deletion struct {
 	At time.Time `json:"at"`
 }
 
-// recordDeletion records that versions of a table are deleted from now on. undo takes the record back if no
-// version was deleted. It returns when a cleanup before this one, or beside it, has deleted some: zero if
-// none has, or its grace is over.
+// recordDeletion records that versions of a table are deleted from now on. undo restores the former
+// record if no version was deleted after all. It returns the time at which an earlier or concurrent
+// cleanup deleted versions, or zero if there was none or its grace is over.
 func (k *Keeper) recordDeletion(ctx context.Context, id []string) (undo func(context.Context) (time.Time, error), err error) {
 	found, err := k.Tables.Names.Table(ctx, id)
 	if err != nil {
@@ -41,6 +42,7 @@ func (k *Keeper) recordDeletion(ctx context.Context, id []string) (undo func(con
 		return nil, err
 	}
 	version, err := k.Records.Put(ctx, record.Record{Key: key, Value: value, Version: last.Version, Expires: now.Add(k.Grace + time.Hour)})
+	// A concurrent cleanup has just recorded its own deletion.
 	if errors.Is(err, record.ErrConflict) {
 		return func(context.Context) (time.Time, error) { return now, nil }, nil
 	}
@@ -51,6 +53,7 @@ func (k *Keeper) recordDeletion(ctx context.Context, id []string) (undo func(con
 		} else {
 			_, err = k.Records.Put(ctx, record.Record{Key: key, Value: last.Value, Version: version, Expires: last.Expires})
 		}
+		// A concurrent cleanup has recorded a deletion since.
 		if errors.Is(err, record.ErrConflict) {
 			return now, nil
 		}

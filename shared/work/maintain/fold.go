@@ -17,15 +17,15 @@ import (
 	"tiltyard/shared/work/indexing"
 )
 
-// A job without a request updates an index if the index lacks so many fragments, or this fraction
-// of the rows that the new segment would cover. A scan of fewer rows is fast, and each segment
-// costs a version of the table and some files.
+// A job without a request updates an index if it lacks at least gradualFragments fragments, or more
+// than gradualShare of the rows that it covers. Scanning fewer rows is fast, and each segment costs
+// a version of the table and some files.
 const (
 	gradualFragments = 8
 	gradualShare     = 1.0 / 16
 )
 
-// worth reports whether work on an index is done.
+// worth reports whether the order includes work on an index.
 func (o Order) worth(f segments.Fold) bool {
 	if !o.Gradual {
 		return true
@@ -38,6 +38,7 @@ func (k *Keeper) fold(ctx context.Context, r *jobs.Run, order Order, at *progres
 	return k.eachBranch(ctx, r.Object(), func(branch string) error { return k.foldOne(ctx, r, order, at, branch) })
 }
 
+// foldOne updates the indices of one branch, and begins separate jobs for large ones.
 func (k *Keeper) foldOne(ctx context.Context, r *jobs.Run, order Order, at *progress, branch string) error {
 	var large []snapshot.Index
 	take := func(ctx context.Context, d *dataset.Dataset, f segments.Fold) (bool, error) {
@@ -78,13 +79,15 @@ func (k *Keeper) foldOne(ctx context.Context, r *jobs.Run, order Order, at *prog
 	}
 }
 
+// parts returns the sizes from which many workers update an index.
 func (k *Keeper) parts() indexing.Sizes { return cmp.Or(k.Parts, indexing.PartSizes) }
 
-// beginFolding begins jobs with many workers for large indices: once per index in a job of maintenance, and only if no
+// beginFolding begins jobs with many workers for large indices: at most one per index in a maintenance job, and only if no
 // earlier one is still running.
 func (k *Keeper) beginFolding(ctx context.Context, r *jobs.Run, at *progress, branch string, large []snapshot.Index) error {
 	for _, x := range large {
 		key := branch + "/" + x.Name
+		// This job has begun one before; see the checkpoint.
 		if _, begun := at.Folding[key]; begun {
 			continue
 		}
@@ -100,6 +103,7 @@ func (k *Keeper) beginFolding(ctx context.Context, r *jobs.Run, at *progress, br
 			at.Folding = map[string]string{}
 		}
 		at.Folding[key] = folding.ID
+		// Record the id before the next index, so that a repeated run does not begin the job twice.
 		if err := r.Checkpoint(ctx, at); err != nil {
 			return err
 		}
@@ -107,11 +111,11 @@ func (k *Keeper) beginFolding(ctx context.Context, r *jobs.Run, at *progress, br
 	return nil
 }
 
-// foldingWait is the wait between two checks for the end of such jobs.
+// foldingWait is the pause between two checks for the end of such jobs.
 const foldingWait = 5 * time.Second
 
-// folding reports whether a requested job waits for the jobs that it began. A job without a request does not, so that
-// large indices do not block the maintenance of the table.
+// folding reports whether a job must wait for the folding jobs that it began. Only a requested job waits, so that large
+// indices do not block automatic maintenance.
 func (k *Keeper) folding(ctx context.Context, order Order, at *progress) (waits bool, err error) {
 	if order.Gradual {
 		return false, nil

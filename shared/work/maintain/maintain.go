@@ -1,22 +1,20 @@
-// Package maintain compacts and cleans up tables, and keeps their indices up to date. Each small write
-// adds a data file and a version, and rows that no index covers. Only the jobs of this package remove
-// and index them:
+// Package maintain compacts and cleans up tables, and keeps their indices up to date. Each small write adds a data file
+// and a version, and rows that no index covers. Only the jobs of this package remove and index them:
 //
-//   - compaction joins small fragments and leaves out deleted rows, as native Lance does. Segments of
-//     indices follow the rows in the same commit. It works in rounds of bounded size. Branches are compacted like
-//     the table, except for the fragments that they share with it, which would be copied;
-//   - folding gives the rows that an index does not cover a segment of it, and puts one segment in the
-//     place of several small ones, so that searches need not scan those rows;
+//   - compaction joins small fragments and drops deleted rows, as native Lance does. The same commit updates
+//     the segments of indices. It works in rounds of bounded size. Branches are compacted like
+//     the table, except for fragments that belong to the table, which would be copied;
+//   - folding indexes the uncovered rows of an index in a new segment, and merges small segments,
+//     so that searches need not scan those rows;
 //   - cleanup deletes versions that were replaced long ago, unless a tag, a branch or a view needs
-//     them, and then the files that no version refers to.
+//     them, and then the files to which no version refers.
 //
-// Writers come first: a compaction that conflicts with a writer gives up. Cleanup deletes no file
-// that a running request may need. A file must be older than any write takes ([Keeper.FileAge]),
-// and the files of a deleted version stay for longer than any request takes ([Keeper.Grace]), so
-// that a request that has begun to restore the version can finish.
+// Writers come first: a compaction that conflicts with a writer gives up. Cleanup deletes no file that a running request
+// may need. A file must be older than any write takes ([Keeper.FileAge]), and the files of a deleted version stay for
+// longer than any request takes ([Keeper.Grace]), so that a request that has begun to restore the version can finish.
 //
-// A job begins when a client asks for one, or when a worker that checks a table every few versions
-// finds something to do ([jobs.Kind.Wanted]) and the properties of the table allow it (policy.go).
+// A client may request a job. A worker also checks each table every few versions, and begins a job if there is work
+// ([jobs.Kind.Wanted]) and the properties of the table allow it (policy.go).
 package maintain
 
 import (
@@ -47,76 +45,77 @@ import (
 // A Keeper compacts and cleans up tables.
 type Keeper struct {
 	Tables  tables.Tables
-	Records record.Store // holds the time of each table's last cleanup
+	Records record.Store // stores the time of each table's last cleanup
 	Now     func() time.Time
 	// Grace is how long the files of a deleted version stay. It is longer than any request, because a
 	// request that began before the deletion may still read them.
 	Grace time.Duration
-	// Extend builds segments of indices, so that these follow the rows.
+	// Extend builds index segments for compacted and folded rows.
 	Extend segments.Extender
 	// Parts are the sizes from which many workers update an index. Zero means indexing.PartSizes.
 	Parts indexing.Sizes
-	// FileAge is the age from which a file that no version refers to is garbage. Zero means
-	// DefaultFileAge.
+	// FileAge is the age from which an unreferenced file is garbage. Zero means DefaultFileAge.
 	FileAge time.Duration
 }
 
-// Open returns a keeper of tables, for requests that may take as long as requestTimeout.
+// Open returns a keeper of tables. requestTimeout is the longest time of a request.
 func Open(on tables.Tables, requestTimeout time.Duration) *Keeper {
 	return &Keeper{Tables: on, Records: on.Records, Now: on.Now, Grace: graceAfter(requestTimeout), Extend: indexbuild.Extender{}}
 }
 
-// graceAfter returns a sufficient Grace for requests that may take as long as requestTimeout.
+// graceAfter returns a sufficient Grace for requests that take at most requestTimeout.
 func graceAfter(requestTimeout time.Duration) time.Duration { return 2*requestTimeout + time.Second }
 
 // DefaultFileAge is the age that native Lance uses.
 const DefaultFileAge = 7 * 24 * time.Hour
 
-// Kind returns the kind of job that [tables.MaintainKind] names.
+// Kind returns the kind of maintenance jobs, for [tables.MaintainKind].
 func (k *Keeper) Kind() jobs.Kind {
 	kind := jobs.Single("maintain", k.run)
 	kind.Wanted = k.wanted
 	return kind
 }
 
-// An Order is the input of a job: which maintenance a table gets.
+// An Order is the input of a job. It selects the maintenance of a table.
 type Order struct {
 	Compact bool `json:"compact,omitempty"`
-	// Gradual is set for jobs without a request. They leave large fragments alone, and skip a table
-	// with only a few small ones.
+	// Gradual is set for jobs without a request. They skip large fragments, and tables with only a few
+	// small ones.
 	Gradual bool `json:"gradual,omitempty"`
-	// Indices brings the indices up to date.
+	// Indices selects updates of the indices.
 	Indices bool `json:"indices,omitempty"`
 
 	Cleanup   bool          `json:"cleanup,omitempty"`
 	Retention time.Duration `json:"retention,omitempty"` // how long a replaced version is kept
-	Keep      int           `json:"keep,omitempty"`      // is the least number of versions to keep
+	Keep      int           `json:"keep,omitempty"`      // the least number of versions to keep
 }
 
 // A Report is the result of a job, or in a dry run the expected result.
 type Report struct {
 	FragmentsRemoved int            `json:"fragments_removed"`
 	FragmentsAdded   int            `json:"fragments_added"`
-	IndicesFolded    int            `json:"indices_folded"` // that cover further rows now
+	IndicesFolded    int            `json:"indices_folded"` // indices that cover further rows now
 	SegmentsMerged   int            `json:"segments_merged"`
-	Version          int64          `json:"version,omitempty"` // that the last change of the table's rows or indices made
+	Version          int64          `json:"version,omitempty"` // the version that the last change of rows or indices made
 	Cleaned          cleanup.Report `json:"cleaned"`
 }
 
 // progress is the state that a job stores at its checkpoints.
 type progress struct {
 	Phase   phase     `json:"phase"`
-	Expired time.Time `json:"expired,omitzero"` // when the job deleted versions
+	Expired time.Time `json:"expired,omitzero"` // when the job deleted versions, or zero if it need not wait for the grace
 	Report  Report    `json:"report"`
-	// Folding are the jobs that update large indices, by branch and index; "" once they have ended.
+	// Folding has the ids of jobs that update large indices, by branch and index; "" once they have
+	// ended.
 	Folding map[string]string `json:"folding,omitempty"`
 }
 
+// A phase is a step of a job. Each job passes through them in order.
 type phase int
 
 const (
 	compacting phase = iota
-	folding          // brings indices up to date
+	folding          // updates indices
 	expiring         // deletes versions
 	sweeping         // deletes files
 )
@@ -131,6 +130,7 @@ func (k *Keeper) run(ctx context.Context, r *jobs.Run) (any, error) {
 	if err := r.State(&at); err != nil {
 		return nil, err
 	}
+	// The phase comes from the last checkpoint, so an interrupted job skips finished phases.
 	if at.Phase == compacting && order.Compact {
 		if err := k.compact(ctx, r, order, &at); err != nil {
 			return nil, err
@@ -155,6 +155,7 @@ func (k *Keeper) run(ctx context.Context, r *jobs.Run) (any, error) {
 			return nil, err
 		}
 	}
+	// Running requests may still read files of the deleted versions.
 	if wait := at.Expired.Add(k.Grace).Sub(k.Now()); wait > 0 {
 		return nil, jobs.Later(wait)
 	}
@@ -167,7 +168,7 @@ func (k *Keeper) run(ctx context.Context, r *jobs.Run) (any, error) {
 // gradual selects the fragments that a job without a request compacts.
 var gradual = compaction.Options{MinFragments: 8, Tiered: true, Own: true}
 
-// compaction returns how the tables of an order are compacted.
+// compaction returns the options for an order.
 func (k *Keeper) compaction(o Order) compaction.Options {
 	opts := compaction.Options{}
 	if o.Gradual {
@@ -182,7 +183,7 @@ func (k *Keeper) compact(ctx context.Context, r *jobs.Run, order Order, at *prog
 	return k.eachBranch(ctx, r.Object(), func(branch string) error { return k.compactOne(ctx, r, order, at, branch) })
 }
 
-// eachBranch calls f with "" for the table, and then with each of its branches.
+// eachBranch calls f with "" for the table itself, and then with the name of each branch.
 func (k *Keeper) eachBranch(ctx context.Context, id []string, f func(branch string) error) error {
 	if err := f(""); err != nil {
 		return err
@@ -205,8 +206,8 @@ func (k *Keeper) eachBranch(ctx context.Context, id []string, f func(branch stri
 	return err
 }
 
-// compactOne compacts a branch, or the table when branch is "". Each round compacts some of the
-// fragments and stores a checkpoint.
+// compactOne compacts a branch, or the table itself if branch is "". Each round compacts some of
+// the fragments and stores a checkpoint.
 func (k *Keeper) compactOne(ctx context.Context, r *jobs.Run, order Order, at *progress, branch string) error {
 	for {
 		done, err := changeBranch(ctx, k, r.Object(), branch, func(table *engine.Table) (maintenance.Compacted, int64, error) {
@@ -236,8 +237,8 @@ func (k *Keeper) compactOne(ctx context.Context, r *jobs.Run, order Order, at *p
 	}
 }
 
-// changeBranch does work on a branch of a table, or on the table itself when branch is "". work returns
-// the version that it made, 0 for none.
+// changeBranch runs work on a branch of a table, or on the table itself if branch is "". work
+// returns the version that it made, or 0 if it made none.
 func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch string, work func(t *engine.Table) (T, int64, error)) (T, error) {
 	return tables.Try(ctx, k.Tables.Open(id, branch), func(ctx context.Context, t tables.Table) (T, error) {
 		done, version, err := work(t.ConfirmWith(t.Found.Confirm))
@@ -253,14 +254,15 @@ func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch str
 }
 
 // expire deletes versions that are old enough. Their files stay for the grace, and so do the files
-// of versions that an earlier cleanup has deleted, whose time is in a record. Without such versions
-// there is nothing to wait for.
+// of versions that an earlier cleanup has deleted, according to the deletion record. Without such
+// versions the job need not wait.
 func (k *Keeper) expire(ctx context.Context, r *jobs.Run, order Order, at *progress) error {
 	ctx = objectstore.Freeing(ctx)
 	undo, err := k.recordDeletion(ctx, r.Object())
 	if err != nil {
 		return err
 	}
+	// Choose the versions now: tags and views may have changed since the order.
 	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (cleanup.Report, error) {
 		expiry, err := k.expiry(ctx, r.Object(), order, false)
 		if err != nil {
@@ -282,10 +284,12 @@ func (k *Keeper) expire(ctx context.Context, r *jobs.Run, order Order, at *progr
 	return r.Checkpoint(ctx, at)
 }
 
-// sparedFor is how long a version stays because the rows of a view reflect it: a refresh compares
-// it with a newer one, and would otherwise have to compute all rows.
+// sparedFor is how long a version stays because a view is based on it. A refresh compares that
+// version with a newer one; without it, the refresh would compute all rows.
 const sparedFor = 30 * 24 * time.Hour
 
+// expiry returns the versions to delete, and spares the versions on which materialized views are
+// based.
 func (k *Keeper) expiry(ctx context.Context, id []string, order Order, dry bool) (cleanup.Expiry, error) {
 	now := k.Now()
 	expiry := cleanup.Expiry{
@@ -307,7 +311,8 @@ func (k *Keeper) expiry(ctx context.Context, id []string, order Order, dry bool)
 	return expiry, nil
 }
 
-// shown returns the version of its source that a view shows, 0 when it shows none.
+// shown returns the version of its source on which a materialized view is based, or 0 if there is
+// none.
 func (k *Keeper) shown(ctx context.Context, d stored.Dependent) (uint64, error) {
 	if d.Kind != stored.Materialized {
 		return 0, nil
@@ -330,6 +335,7 @@ func (k *Keeper) shown(ctx context.Context, d stored.Dependent) (uint64, error) 
 	return mark.Source, nil
 }
 
+// sweep deletes the files to which no version refers.
 func (k *Keeper) sweep(ctx context.Context, r *jobs.Run, at *progress) error {
 	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (cleanup.Report, error) {
 		return maintenance.DeleteOrphans(ctx, t, k.Now().Add(-k.fileAge()), false, func(looked int) error {
@@ -349,8 +355,8 @@ func (k *Keeper) fileAge() time.Duration {
 	return k.FileAge
 }
 
-// onTable does work on the table that a name stands for. It does not follow the name to another
-// table: the work decides which files to delete, and another table has another location.
+// onTable runs work on the table with a name. Unlike other changes it does not retry after a
+// rename: work decides which files to delete, and another table has another location.
 func (k *Keeper) onTable(ctx context.Context, id []string, work func(context.Context, *engine.Table) (cleanup.Report, error)) (cleanup.Report, error) {
 	ctx = objectstore.Freeing(ctx)
 	found, err := k.Tables.Names.Table(ctx, id)

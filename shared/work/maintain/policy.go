@@ -8,7 +8,8 @@ import (
 	"tiltyard/shared/protocol/auth"
 )
 
-// PolicyOf returns the policy of a table from its properties and those of the namespaces around it.
+// PolicyOf returns the policy of a table. The properties of the table take precedence over the
+// properties of the namespaces around it, the innermost first.
 func PolicyOf(ctx context.Context, names *catalog.Catalog, id []string) (upkeep.Policy, error) {
 	table, err := names.Table(ctx, id)
 	if err != nil {
@@ -23,7 +24,7 @@ func PolicyOf(ctx context.Context, names *catalog.Catalog, id []string) (upkeep.
 		}
 	}
 	take(table.Properties)
-	ctx = auth.Unlimited(ctx) // a principal that may maintain a table need not see the namespaces around it
+	ctx = auth.Unlimited(ctx) // a principal that may maintain a table may lack rights to the namespaces around it
 	for around := id[:len(id)-1]; len(around) > 0; around = around[:len(around)-1] {
 		namespace, err := names.Namespaces.Get(ctx, around)
 		if err != nil {

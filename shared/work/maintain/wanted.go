@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	// cleanupEvery is the interval between two cleanups of a table without a request.
+	// cleanupEvery is the interval between two automatic cleanups of a table.
 	cleanupEvery = 24 * time.Hour
-	// idleEvery is the longest interval. The interval doubles up to it while the table is not written.
+	// idleEvery is the longest interval. While the table is not written, the interval doubles up to it.
 	idleEvery = 30 * 24 * time.Hour
 )
 
-// cleaned is the record of the last cleanup of a table.
+// cleaned records the last cleanup of a table.
 type cleaned struct {
 	At time.Time `json:"at"`
-	// Versions is a hash of the newest ones, of branches too, and Retention and Keep are the policy.
+	// Versions is a hash of the newest versions, including branches. Retention and Keep are the policy.
 	Versions  string        `json:"versions,omitempty"`
 	Retention time.Duration `json:"retention,omitempty"`
 	Keep      int           `json:"keep,omitempty"`
@@ -40,8 +40,8 @@ type cleaned struct {
 	Idle int `json:"idle,omitempty"`
 }
 
-// next returns the record of the following cleanup and its due time. That is late if the last cleanup deleted all replaced
-// versions, and the table was not written since. The version of a deleted tag is then freed late as well.
+// next returns the record of the next cleanup and its due time. The cleanup is delayed if the last one deleted all
+// replaced versions and the table was not written since. Versions of a deleted tag then stay longer, too.
 func (c cleaned) next(now time.Time, versions string, made time.Time, policy upkeep.Policy, fileAge time.Duration) (next cleaned, due time.Time) {
 	next = cleaned{At: now, Versions: versions, Retention: policy.Retention, Keep: policy.Keep}
 	if c.Versions != next.Versions || c.Retention != next.Retention || c.Keep != next.Keep || c.At.Sub(made) <= max(policy.Retention, fileAge) {
@@ -51,7 +51,7 @@ func (c cleaned) next(now time.Time, versions string, made time.Time, policy upk
 	return next, c.At.Add(min(cleanupEvery<<min(c.Idle, 10), idleEvery))
 }
 
-// wanted returns the maintenance that a table needs and its policy allows, nil if there is none.
+// wanted returns the maintenance that a table needs and its policy allows, or nil.
 func (k *Keeper) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if len(id) == 0 {
 		return nil, nil
@@ -63,7 +63,7 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.Tables.FollowFills(ctx, found) // for those whose tables other programs write
+	k.Tables.FollowFills(ctx, found) // needed for tables that other programs write
 	policy, err := PolicyOf(ctx, k.Tables.Names, id)
 	if gone(err) {
 		return nil, nil
@@ -118,8 +118,8 @@ func gone(err error) bool {
 }
 
 // claimCleanup reports whether a cleanup of the table is due, and records that it happens now. Of
-// several callers at the same time only one gets true. A table younger than the interval has
-// nothing to clean up.
+// several concurrent callers only one gets true. A table younger than the interval has nothing to
+// clean up.
 func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family maintenance.Family, policy upkeep.Policy) (bool, error) {
 	now := k.Now().UTC()
 	if now.Sub(found.Created) < cleanupEvery {
@@ -131,6 +131,7 @@ func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family 
 		return false, err
 	}
 	var before cleaned
+	// A cheap check first: most calls end here.
 	if err == nil {
 		if err := last.Decode(&before); err != nil || now.Sub(before.At) < cleanupEvery {
 			return false, err
@@ -152,6 +153,7 @@ func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family 
 	if err != nil {
 		return false, err
 	}
+	// The conditional write admits one of several callers.
 	_, err = k.Records.Put(ctx, record.Record{Key: key, Value: value, Version: last.Version, Expires: now.Add(2 * idleEvery)})
 	if errors.Is(err, record.ErrConflict) {
 		return false, nil
@@ -166,7 +168,7 @@ func cleanedKey(found *catalog.Table) string {
 	return "cleaned/" + hex.EncodeToString(sum[:16])
 }
 
-// SuggestAll schedules a check of every table, including tables that are no longer written to, and
+// SuggestAll schedules a check of every table, including tables that are no longer written, and
 // sweeps the leftovers of crashed writers from the catalog. Package sweep does the same in a job.
 func (k *Keeper) SuggestAll(ctx context.Context) error {
 	if err := k.Sweep(ctx); err != nil {
@@ -196,8 +198,8 @@ func (k *Keeper) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// SuggestPage suggests a check of each table of the page after another one; see
-// [catalog.lists.Lists.After].
+// SuggestPage schedules a check of each table on one page of the catalog. after is the end of the
+// previous page; see [catalog.lists.Lists.After].
 func (k *Keeper) SuggestPage(ctx context.Context, after string) (looks int, next string, err error) {
 	ids, next, err := k.Tables.Names.Lists.After(ctx, lists.Tables, after)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package publishing runs the jobs that announce changes in the catalog and in tables: see package event. A look after a
+// Package publishing runs the jobs that announce changes in the catalog and in tables (package changefeed). A look after a
 // change announces it within seconds. A scheduled job visits all tables and namespaces, and announces changes whose
 // message was lost, or that another program made by writing to a table directly.
 package publishing
@@ -13,10 +13,10 @@ import (
 	"tiltyard/shared/jobs"
 )
 
-// kinds are the kinds of an announcer.
+// kinds implements the kinds of an announcer.
 type kinds struct{ *changefeed.Announcer }
 
-// Kinds returns the kinds of jobs and looks, none when there are no events.
+// Kinds returns the kinds of jobs and looks, or none if events are disabled.
 func Kinds(announcer *changefeed.Announcer) map[string]jobs.Kind {
 	if announcer == nil {
 		return nil
@@ -47,7 +47,7 @@ func (a kinds) look(do func(ctx context.Context, object []string) error) jobs.Ki
 // maxPages bounds the pages of events that one look forwards.
 const maxPages = 100
 
-// forward sends events to the target until it has them all.
+// forward sends events to the target until it has them all, or schedules a retry.
 func (a kinds) forward(ctx context.Context, _ []string) (*jobs.Want, error) {
 	if a.Forwarder == nil {
 		return nil, nil
@@ -68,7 +68,7 @@ func (a kinds) forward(ctx context.Context, _ []string) (*jobs.Want, error) {
 	return nil, nil
 }
 
-// always has each message of the clock begin a job.
+// always begins a job for each message of the schedule.
 func always(_ context.Context, object []string) (*jobs.Want, error) {
 	if len(object) > 0 {
 		return nil, nil
@@ -85,17 +85,17 @@ func (a kinds) branch(ctx context.Context, of []string) error {
 	return a.Branch(ctx, of[:last], of[last])
 }
 
-// A state is where a job is.
+// A state is the position of a job.
 type state struct {
 	Step  int    `json:"step"`
-	After string `json:"after"` // the last page of the step; "" before the first
+	After string `json:"after"` // end of the last page of the step; "" before the first
 	Count int64  `json:"looked_at"`
 }
 
 // atOnce bounds the objects that a job processes in parallel.
 const atOnce = 8
 
-// all does the steps of a job, page by page.
+// all runs the steps of a job, page by page.
 func (a kinds) all(ctx context.Context, r *jobs.Run) (any, error) {
 	var at state
 	if err := r.State(&at); err != nil {
@@ -116,6 +116,7 @@ func (a kinds) all(ctx context.Context, r *jobs.Run) (any, error) {
 			return nil, err
 		}
 		at.After, at.Count = next, at.Count+int64(count)
+		// The step is complete, and the next one starts with its first page.
 		if next == "" {
 			at.Step++
 		}
@@ -129,14 +130,14 @@ func (a kinds) all(ctx context.Context, r *jobs.Run) (any, error) {
 	}{at.Count}, nil
 }
 
-// every returns the list of all objects of a kind that have names.
+// every returns a function that lists all named objects of a kind.
 func (a kinds) every(kind lists.Kind) func(ctx context.Context, after string) (ids [][]string, next string, err error) {
 	return func(ctx context.Context, after string) ([][]string, string, error) {
 		return a.Names.Lists.After(ctx, kind, after)
 	}
 }
 
-// page returns a step that calls one for each object of a page. It continues after an object that cannot be read.
+// page returns a step that calls one for each object on a page. It continues after an object that cannot be read.
 func (a kinds) page(list func(ctx context.Context, after string) ([][]string, string, error), one func(context.Context, []string) error) func(context.Context, string) (int, string, error) {
 	return func(ctx context.Context, after string) (int, string, error) {
 		objects, next, err := list(ctx, after)
@@ -159,7 +160,7 @@ func (a kinds) page(list func(ctx context.Context, after string) ([][]string, st
 	}
 }
 
-// single turns a list of names into one of objects.
+// single adapts a list of names to a list of objects with one name each.
 func single(list func(ctx context.Context, after string) ([]string, string, error)) func(context.Context, string) ([][]string, string, error) {
 	return func(ctx context.Context, after string) (objects [][]string, next string, err error) {
 		found, next, err := list(ctx, after)

@@ -17,8 +17,8 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// reading returns a description of the function of a view, which cannot be called yet, or nil if the view has
-// no function that executors run.
+// reading returns a description of a view's function for planning; it cannot be called. It returns nil if the view has no
+// function that executors run.
 func reading(d *view.Definition) *materialize.Call {
 	if d.Call == nil {
 		return nil
@@ -27,13 +27,14 @@ func reading(d *view.Definition) *materialize.Call {
 }
 
 // call returns the function of a view, or nil if the view has none that executors run. at is the
-// location of the view's table, where failures are recorded.
+// location of the view's table, which contains the function's envelope.
 func (f *refresher) call(d *view.Definition, at objectstore.Location, failures *failures) *materialize.Call {
 	c := reading(d)
 	if c == nil {
 		return nil
 	}
 	c.Open = func(ctx context.Context, inputs, outputs []arrow.Field) (udf.Caller, error) {
+		// A function that is opened again computes again all rows whose failures were not saved.
 		failures.forget()
 		content, err := computed.ReadEnvelope(ctx, at.Store, at.Prefix, c.Envelope)
 		if err != nil {
@@ -55,6 +56,7 @@ func (f *refresher) call(d *view.Definition, at objectstore.Location, failures *
 	}
 	c.Failed = func(ctx context.Context, version, at uint64, failed udf.Failure) error {
 		fragment, offset := at>>32, uint32(at)
+		// A function over all rows has no single failing row: at identifies the partition.
 		if c.AllRows {
 			fragment, offset = at, 0
 		}
@@ -65,8 +67,8 @@ func (f *refresher) call(d *view.Definition, at objectstore.Location, failures *
 	return c
 }
 
-// failures records the rows of a source, or the parts of them, for which the function of a view
-// failed. It buffers those of one fragment at a time.
+// failures records the source rows, or elements of them, for which the function of a view failed.
+// It buffers one fragment at a time.
 type failures struct {
 	area rowerror.Area
 	unit *rowerror.Unit
@@ -95,5 +97,5 @@ func (f *failures) save(ctx context.Context) error {
 	return err
 }
 
-// forget drops the buffered failures, because the rows are computed again.
+// forget drops the buffered failures, because the rows will be computed again.
 func (f *failures) forget() { f.unit = nil }

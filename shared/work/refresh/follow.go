@@ -19,12 +19,12 @@ import (
 )
 
 // A follower decides which views are refreshed without a request. Users without the right to read
-// its source may be able to write the metadata of a view. So the view is refreshed only by the
-// definition whose digest is in its record, which was written after the rights of its creator were
-// checked.
+// its source may be able to write the metadata of a view. So a view is refreshed only with the
+// definition whose digest is in its record. The digest was recorded after the rights of the creator
+// were checked.
 type follower struct{ on tables.Tables }
 
-// wanted returns the refresh that a view needs, nil if there is none.
+// wanted returns the order of the refresh that a view needs, or nil.
 func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if f.on.Auto.After == 0 || len(id) == 0 {
 		return nil, nil
@@ -40,6 +40,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Another writer has replaced the definition; see follower.
 	if definition.Query == nil || definition.Digest() != found.View.Digest {
 		return nil, nil
 	}
@@ -68,6 +69,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	}, nil
 }
 
+// follows reports whether a view is refreshed automatically.
 func follows(v *stored.View) bool { return v != nil && v.Kind == stored.Materialized && v.Auto }
 
 // unlessGone returns an error, or nil if a table no longer exists, because there is then nothing to
@@ -79,8 +81,8 @@ func unlessGone(err error) error {
 	return err
 }
 
-// isDue reports whether a refresh is due, and records that it begins now. Otherwise it suggests a look
-// at the time when it is. Of several callers at the same time one gets true.
+// isDue reports whether a refresh is due, and records that it begins now. Otherwise it schedules a
+// look for the due time. Of several concurrent callers one gets true.
 func (f follower) isDue(ctx context.Context, id []string, uid string, lag *materialize.Lag) (bool, error) {
 	h, version, err := historyOf(ctx, f.on, uid)
 	if err != nil {
@@ -93,12 +95,12 @@ func (f follower) isDue(ctx context.Context, id []string, uid string, lag *mater
 	case wait <= 0:
 		h.Began, h.Look, h.Refused = now.UTC(), time.Time{}, false
 	case now.Before(h.Look) && !h.Look.After(due):
-		return false, nil // that look suggests the next one
+		return false, nil // the pending look will suggest the next one
 	default:
 		h.Look = now.Add(wait).UTC()
 	}
 	if err = note(ctx, f.on, uid, version, h); errors.Is(err, record.ErrConflict) {
-		return false, nil // another look or a job was faster; changes that it does not see suggest looks, too
+		return false, nil // another look or a job was faster; later changes suggest their own looks
 	}
 	if wait <= 0 || err != nil {
 		return err == nil, err
@@ -106,7 +108,8 @@ func (f follower) isDue(ctx context.Context, id []string, uid string, lag *mater
 	return false, f.on.Jobs.Suggest(ctx, Kind, id, wait)
 }
 
-// dueAt returns when a view has to be refreshed. began is when a refresh last began without a request.
+// dueAt returns the time at which a view must be refreshed. began is the begin of the last
+// automatic refresh.
 func dueAt(policy tables.AutoRefresh, lag *materialize.Lag, began time.Time) time.Time {
 	due := lag.Since.Add(policy.After)
 	if lag.Rows > 0 && lag.Rows >= policy.Rows && lag.Rows >= lag.Of/100 {
@@ -120,8 +123,8 @@ func dueAt(policy tables.AutoRefresh, lag *materialize.Lag, began time.Time) tim
 	return due
 }
 
-// SuggestAll suggests a look at each view that follows its source. Writers that go past this service
-// suggest none, and messages get lost. Package sweep does the same in a job.
+// SuggestAll schedules a look at each view with automatic refresh, because other programs write
+// without messages, and messages get lost. Package sweep does the same in a job.
 func SuggestAll(ctx context.Context, on tables.Tables) error {
 	for after := ""; ; {
 		_, next, err := SuggestPage(ctx, on, after)
@@ -131,8 +134,8 @@ func SuggestAll(ctx context.Context, on tables.Tables) error {
 	}
 }
 
-// SuggestPage schedules looks at the views of the page after a position; see
-// [tiltyard/shared/catalog/lists.Lists.After].
+// SuggestPage schedules looks at the views on one page of the catalog. after is the end of the
+// previous page; see [tiltyard/shared/catalog/lists.Lists.After].
 func SuggestPage(ctx context.Context, on tables.Tables, after string) (looks int, next string, err error) {
 	if on.Auto.After == 0 || on.Jobs == nil {
 		return 0, "", nil

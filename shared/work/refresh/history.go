@@ -15,22 +15,23 @@ import (
 
 // A history is the record of the refreshes of a view.
 type history struct {
-	// Job is the last job that owned the view. It owns the view while a run owns the job or its parts
-	// work, so the view becomes free some time after the process of a run has died.
+	// Job is the last job that owned the view. Its ownership lasts while a run has the lease of the job
+	// or of its parts, so the view becomes free some time after the process of a run has died.
 	Job   string    `json:"job,omitempty"`
-	Began time.Time `json:"began,omitzero"` // when a look last found that the view has to be refreshed
-	Look  time.Time `json:"look,omitzero"`  // when the next look comes, if its message is not lost
-	// Refused means that since the last look that began a job, a job has reported that the source
+	Began time.Time `json:"began,omitzero"` // when a look last began a refresh
+	Look  time.Time `json:"look,omitzero"`  // when the pending look is due
+	// Refused is set when a job has reported, since the last look that began a job, that the source
 	// cannot be read.
 	Refused bool `json:"refused,omitempty"`
 }
 
-// Nothing reads the history of a view that was not refreshed for so long.
+// keptFor is the time after which the unread history of a view expires.
 const keptFor = 90 * 24 * time.Hour
 
 func keyOf(uid string) string { return "refresh/" + uid }
 
-// historyOf returns the history of a view, and the version of its record.
+// historyOf returns the history of a view and its record version. The history is zero if there is
+// no record.
 func historyOf(ctx context.Context, on tables.Tables, uid string) (h history, version string, err error) {
 	found, err := on.Records.Get(ctx, keyOf(uid))
 	if errors.Is(err, record.ErrNotExist) {
@@ -45,8 +46,8 @@ func historyOf(ctx context.Context, on tables.Tables, uid string) (h history, ve
 	return h, found.Version, nil
 }
 
-// note replaces a version of the history of a view. The error is record.ErrConflict when another
-// process was faster.
+// note writes the history of a view if its record still has the version. The error is
+// record.ErrConflict if another process was faster.
 func note(ctx context.Context, on tables.Tables, uid, version string, h history) error {
 	value, err := json.Marshal(h)
 	if err != nil {
@@ -56,17 +57,17 @@ func note(ctx context.Context, on tables.Tables, uid, version string, h history)
 	return err
 }
 
-// LastJob returns the id of the last job that worked on a view, "" when there is none.
+// LastJob returns the id of the last job that worked on a view, or "" if there is none.
 func LastJob(ctx context.Context, on tables.Tables, uid string) (string, error) {
 	h, _, err := historyOf(ctx, on, uid)
 	return h.Job, err
 }
 
-// tries bounds the attempts to write the history of a view against concurrent writers.
+// tries bounds the attempts to write the history of a view despite concurrent writers.
 const tries = 10
 
-// hold makes this job the owner of a view. It returns the time to wait while another job is the
-// owner, 0 on success.
+// hold makes this job the owner of a view. It returns 0 on success, or the time to wait while
+// another job is the owner.
 func (f *refresher) hold(ctx context.Context) (time.Duration, error) {
 	for range tries {
 		h, version, err := historyOf(ctx, f.on, f.order.UID)
@@ -78,14 +79,14 @@ func (f *refresher) hold(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		if works {
-			// The longer a refresh takes, the longer is the interval between checks.
+			// The longer a job has waited, the longer is the interval between checks.
 			return min(max(f.on.Now().Sub(f.run.Began())/4, shortestWait), longestWait), nil
 		}
 		h.Job = f.run.ID()
 		if err = note(ctx, f.on, f.order.UID, version, h); err == nil {
 			return 0, nil
 		}
-		// After an unknown outcome the next reading shows whether the job holds the view.
+		// After an unknown outcome the next read shows whether the job owns the view.
 		if !errors.Is(err, record.ErrConflict) && !errors.Is(err, record.ErrUnknownOutcome) {
 			return 0, err
 		}
@@ -98,8 +99,8 @@ const (
 	longestWait  = 30 * time.Second
 )
 
-// works reports whether a job is active: a run owns it, or one of its parts runs or waits for a worker with a message that
-// is not lost.
+// works reports whether a job is active: a run has its lease, or one of its parts runs or waits with a message that is not
+// lost.
 func (f *refresher) works(ctx context.Context, id string) (bool, error) {
 	if id == "" {
 		return false, nil
@@ -118,6 +119,7 @@ func (f *refresher) works(ctx context.Context, id string) (bool, error) {
 	if !w.Lost(now) {
 		return true, nil
 	}
+	// The message of the job seems lost, but a part may still be at work.
 	parts, err := f.on.Transactions.Parts(ctx, transaction.Unit{Job: id}, w.Stage, w.Parts)
 	for _, part := range parts {
 		if part == nil && now.Before(w.Sent.Add(transaction.Slack)) || part != nil && !part.Status.Ended() && !part.Work.Lost(now) {

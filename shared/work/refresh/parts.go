@@ -12,13 +12,13 @@ import (
 	"tiltyard/shared/jobs"
 )
 
-// enough is the time that a run must have left to begin another unit of a part.
+// enough is the remaining time that a run needs to begin another unit of a part.
 const enough = 2 * time.Minute
 
 // made is the result of a part.
 type made struct {
 	materialize.Computed
-	Again bool `json:"again,omitempty"` // the view or its source has changed, so the refresh is divided anew
+	Again bool `json:"again,omitempty"` // the view or its source has changed, so the refresh must be divided again
 }
 
 // resultsOf returns the results of a stage.
@@ -46,7 +46,7 @@ func (b builder) parts(ctx context.Context, r *jobs.Run) (int, error) {
 	return found[0].Parts, nil
 }
 
-// rowTime is the assumed maximum time of a row of an expression.
+// rowTime estimates the time per row of an expression, at most.
 const rowTime = 10 * time.Microsecond
 
 // effort estimates a part. If the request limits the number of workers, parts may be heavy.
@@ -80,13 +80,14 @@ func (b builder) part(ctx context.Context, r *jobs.Run) (any, error) {
 		})
 		return err
 	})
+	// The rows of the plan have changed. Let the commit divide again.
 	if materialize.PlanAgain(err) {
 		return made{Again: true}, nil
 	}
 	return done, err
 }
 
-// keep records the state of a run, which ends when it has too little time left.
+// keep checkpoints a state. It ends the run if too little time is left.
 func keep(ctx context.Context, r *jobs.Run, state any) error {
 	if err := r.Checkpoint(ctx, state); err != nil {
 		return err
@@ -97,7 +98,7 @@ func keep(ctx context.Context, r *jobs.Run, state any) error {
 	return nil
 }
 
-// commit commits the rows of all parts, which ends the job, or divides the refresh anew.
+// commit commits the rows of all parts, which ends the job, or divides the refresh again.
 func (b builder) commit(ctx context.Context, r *jobs.Run) (any, error) {
 	f, err := b.run(r)
 	if err != nil {

@@ -44,19 +44,19 @@ const Kind = tables.RefreshKind
 
 // An Order is the input of a job.
 type Order struct {
-	UID    string `json:"uid"`               // of the view; a later one of the same name has another
+	UID    string `json:"uid"`               // of the view; a later view of the same name has another
 	Digest string `json:"definition_sha256"` // of the definition
 	Full   bool   `json:"full,omitempty"`    // compute all rows
-	// SourceVersion is the version of the source to show; nil is the newest.
+	// SourceVersion is the version of the source to compute the view from; nil is the newest.
 	SourceVersion *int64 `json:"source_version,omitempty"`
-	Incarnation   string `json:"expected_incarnation,omitempty"` // "" is any
+	Incarnation   string `json:"expected_incarnation,omitempty"` // "" accepts any
 	OutputLimit   *int64 `json:"output_limit,omitempty"`         // as in materialize.Order
-	Parts         int    `json:"concurrency,omitempty"`          // most workers at a time; 0 is as many as there are
+	Parts         int    `json:"concurrency,omitempty"`          // maximum of concurrent workers; 0 sets no limit
 
 	jobtable.Mark
 }
 
-// PartSizes are the sizes of parts for functions of 2 GiB with a limit of 10 minutes.
+// PartSizes fit parts to Lambda functions of 2 GiB with a limit of 10 minutes.
 var PartSizes = materialize.Sizes{Whole: 1 << 20, Rows: 2 << 20, Parts: transaction.MaxParts}
 
 // Names of stages.
@@ -66,7 +66,7 @@ const (
 	commitStage = "commit"
 )
 
-// Refresh returns the kind of job that refreshes a view. functions opens the functions that compute
+// Refresh returns the kind of jobs that refresh a view. functions opens the functions that compute
 // rows.
 func Refresh(on tables.Tables, functions udfcall.Directory, sizes materialize.Sizes) jobs.Kind {
 	b := builder{on, functions, sizes}
@@ -91,22 +91,23 @@ type refresher struct {
 	order Order
 }
 
-// run returns the refresher of a job's run.
+// run returns the refresher for a run.
 func (b builder) run(r *jobs.Run) (*refresher, error) {
 	f := &refresher{builder: b, run: r}
 	return f, r.Input(&f.order)
 }
 
-// errChanged ends a job whose view has another definition now.
+// errChanged ends a job whose view got another definition.
 var errChanged = protocol.Errorf(protocol.InvalidInput, "the definition of the view has changed since its refresh was asked for; refresh it again")
 
 // errReplaced ends a job whose view was dropped and replaced by another of that name.
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the view was replaced while its refresh waited")
 
-// A work refreshes a view. as is its table for the commit of the job, and t the same without one.
+// A work refreshes a view. t is its table; as is the same table, but commits under the id of the
+// job.
 type work func(ctx context.Context, t, as *engine.Table, o materialize.Order) (materialize.Result, error)
 
-// change does work that commits, while the job owns the view.
+// change runs work that commits, once the job owns the view.
 func (f *refresher) change(ctx context.Context, do work) (materialize.Result, error) {
 	wait, err := f.hold(ctx)
 	if err != nil {
@@ -123,7 +124,7 @@ func (f *refresher) change(ctx context.Context, do work) (materialize.Result, er
 	return done, err
 }
 
-// stage does work that writes files and commits nothing.
+// stage runs work that writes files but commits nothing.
 func (f *refresher) stage(ctx context.Context, do func(ctx context.Context, t *engine.Table, o materialize.Order) error) error {
 	_, err := tables.Look(ctx, f.on.Open(f.run.Object(), ""), func(ctx context.Context, t tables.Table) (materialize.Result, error) {
 		return f.onView(ctx, t.Table, t.Found.Table, func(ctx context.Context, t, _ *engine.Table, o materialize.Order) (materialize.Result, error) {
@@ -133,7 +134,7 @@ func (f *refresher) stage(ctx context.Context, do func(ctx context.Context, t *e
 	return err
 }
 
-// onView does work on the table of the view.
+// onView checks that the view is the one of the order, and runs work on its table.
 func (f *refresher) onView(ctx context.Context, t *engine.Table, found *catalog.Table, do work) (materialize.Result, error) {
 	switch v := found.View; {
 	case v == nil || v.Kind != stored.Materialized:
@@ -159,7 +160,7 @@ func (f *refresher) onView(ctx context.Context, t *engine.Table, found *catalog.
 	if err := f.on.Names.Views.Enter(ctx, found.ID, found.View, source.ID, source.Dependents); err != nil {
 		return materialize.Result{}, err
 	}
-	// The id of the transaction follows from the job, so a run that follows a crash finds its commit.
+	// The id of the transaction is derived from the job, so a run after a crash finds the commit.
 	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(f.run.ID())).String()
 	as := t.As(func() (string, time.Time) { return id, f.run.Began() })
 	failures := &failures{area: rowerror.Of(t.Data())}
@@ -191,7 +192,8 @@ func (b builder) whole(ctx context.Context, r *jobs.Run) (any, error) {
 	return jobs.End{Result: done}, err
 }
 
-// definition returns the definition in the schema of the view, if it is the one of the order.
+// definition returns the definition in the schema of the view. It fails if the definition differs
+// from the order.
 func (f *refresher) definition(d *dataset.Dataset) (*view.Definition, error) {
 	definition, err := view.ReadFrom(d)
 	switch {

@@ -14,11 +14,11 @@ import (
 )
 
 // Readers of a view see rows of its source, so a refresh reads the source with the rights of the principal that defined
-// the view. With the rights of the sender of a request, a writer of the definition could make use of that sender. The
-// rights are checked after a refresh has chosen a version of the source, so rows inserted after a revocation are not in
-// that version.
+// the view. With the rights of the request's sender, a user who can write the definition could exploit that sender's
+// rights. The rights are checked after a refresh has chosen a version of the source, so the view never shows rows inserted
+// after a revocation.
 
-// mayRead checks that whoever defined a view may read a table.
+// mayRead checks that the principal that defined a view may still read its source.
 func mayRead(ctx context.Context, on tables.Tables, view *catalog.Table, source []string) error {
 	as, err := on.Rights.As(ctx, view.View.By)
 	if err == nil {
@@ -27,7 +27,8 @@ func mayRead(ctx context.Context, on tables.Tables, view *catalog.Table, source 
 	return unreadable(view.ID, source, err)
 }
 
-// sourceOf returns the source of a view, if whoever defined the view may read it.
+// sourceOf returns the source of a view after checking the rights of the principal that defined the
+// view.
 func sourceOf(ctx context.Context, on tables.Tables, view *catalog.Table, source []string) (*catalog.Table, error) {
 	if err := mayRead(ctx, on, view, source); err != nil {
 		return nil, err
@@ -36,8 +37,8 @@ func sourceOf(ctx context.Context, on tables.Tables, view *catalog.Table, source
 	return found, unreadable(view.ID, source, err)
 }
 
-// unreadable replaces the error for a source that does not exist or must not be read. Users who may see the view need not
-// learn which of the two it is.
+// unreadable replaces the error for a source that does not exist or must not be read. The new error hides which of the two
+// it is, because users of the view need not have a right to the source.
 func unreadable(view, source []string, err error) error {
 	switch protocol.CodeOf(err) {
 	case protocol.TableNotFound, protocol.NamespaceNotFound, protocol.PermissionDenied:
@@ -54,8 +55,8 @@ func unreadable(view, source []string, err error) error {
 // isUnreadable reports whether an error is about a source that does not exist or must not be read.
 func isUnreadable(err error) bool { return protocol.HasCode(err, protocol.TableNotFound) }
 
-// refuse returns a job for a view that can no longer be refreshed, whose failure reports the reason to users of the view.
-// It returns nil if there was such a job since the last refresh.
+// refuse returns an order for a view that can no longer be refreshed. Its job fails and so shows the reason to users of
+// the view. refuse returns nil if there was such a job since the last refresh.
 func (f follower) refuse(ctx context.Context, view *catalog.Table) (*Order, error) {
 	uid := view.View.UID
 	h, version, err := historyOf(ctx, f.on, uid)

@@ -2,8 +2,8 @@
 // may have more tables than one worker can list within the time limit of a function, so this is itself a job. It reads the
 // catalog page by page, sends the messages of a page together, and checkpoints its position after each page.
 //
-// In a deployment without a long-running process, scheduled events begin these jobs. A look may be scheduled twice, if a
-// worker dies after it has sent the messages of a page; that does no harm.
+// In a deployment without a long-running process, scheduled events begin these jobs. A worker that dies after it has sent
+// the messages of a page causes duplicate looks, which do no harm.
 package sweep
 
 import (
@@ -18,8 +18,8 @@ import (
 
 // Kinds of jobs.
 const (
-	TablesKind = "look_at_tables" // suggests a check of each table for maintenance
-	ViewsKind  = "look_at_views"  // suggests a look at each view that is refreshed without requests
+	TablesKind = "look_at_tables" // schedules a maintenance check of each table
+	ViewsKind  = "look_at_views"  // schedules a look at each view with automatic refresh
 )
 
 // Names of stages.
@@ -28,8 +28,7 @@ const (
 	lookStage  = "look"
 )
 
-// Tables returns the kind of job named TablesKind. Its first stage sweeps the leftovers of crashed writers from the
-// catalog.
+// Tables returns the kind of [TablesKind]. Its first stage sweeps the leftovers of crashed writers from the catalog.
 func Tables(keeper *maintain.Keeper) jobs.Kind {
 	sweep := func(ctx context.Context, _ *jobs.Run) (any, error) { return nil, keeper.Sweep(ctx) }
 	return jobs.Kind{Wanted: always, Stages: []jobs.Stage{
@@ -38,11 +37,11 @@ func Tables(keeper *maintain.Keeper) jobs.Kind {
 	}}
 }
 
-// Views returns the kind of job that [ViewsKind] names.
+// Views returns the kind of [ViewsKind].
 func Views(on tables.Tables) jobs.Kind {
 	wanted := func(ctx context.Context, object []string) (*jobs.Want, error) {
 		if on.Announcer != nil && on.Jobs != nil {
-			// The clock of deployments without a process of their own has changes announced as often.
+			// The schedule that sends ViewsKind also serves announcements.
 			if err := on.Jobs.Suggest(ctx, changefeed.AllKind, nil, 0); err != nil {
 				return nil, err
 			}
@@ -56,8 +55,8 @@ func Views(on tables.Tables) jobs.Kind {
 	}}
 }
 
-// always has each message of the clock begin a job. It has no mark: after a job that was set aside the next one
-// begins all the same.
+// always begins a job for each message of the schedule. Its mark is empty, so a job that was set aside does not prevent
+// the next one.
 func always(_ context.Context, object []string) (*jobs.Want, error) {
 	if len(object) > 0 {
 		return nil, nil
@@ -65,7 +64,7 @@ func always(_ context.Context, object []string) (*jobs.Want, error) {
 	return &jobs.Want{Input: struct{}{}}, nil
 }
 
-// A state is where a job is in the catalog.
+// A state is the position of a job in the catalog.
 type state struct {
 	After string `json:"after"` // the end of the last page
 	result
@@ -73,7 +72,7 @@ type state struct {
 
 // A result is the result of a job.
 type result struct {
-	Looks int64 `json:"looks"` // that were suggested
+	Looks int64 `json:"looks"` // number of scheduled looks
 }
 
 // pages returns the function of a stage. suggest schedules the looks of the page after a position, and returns their

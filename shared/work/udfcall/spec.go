@@ -1,5 +1,5 @@
-// Package udfcall opens registered functions for jobs: it joins the record of a function, its artifact and
-// the values of its secrets with the runtime of its kind.
+// Package udfcall opens registered functions for jobs: it combines the record of a function, its
+// artifact and the values of its secrets, and opens them with the runtime of the function's kind.
 package udfcall
 
 import (
@@ -17,8 +17,8 @@ import (
 	"tiltyard/shared/protocol/functionapi"
 )
 
-// SpecOf returns the specification of a function for a runtime. The environment has the declared
-// variables but no secrets.
+// SpecOf returns the specification of a function for its runtime. The environment contains the
+// declared variables but no secrets.
 func SpecOf(id []string, d functionapi.Definition, content []byte) (udf.Spec, error) {
 	spec := udf.Spec{
 		Name: strings.Join(id, protocol.DefaultDelimiter), Kind: d.Artifact.Kind, Entrypoint: d.Artifact.Entrypoint,
@@ -30,7 +30,7 @@ func SpecOf(id []string, d functionapi.Definition, content []byte) (udf.Spec, er
 		return spec, err
 	}
 	for i, f := range d.Signature.Inputs {
-		if f.IsBlob() { // functions get their bytes
+		if f.IsBlob() { // functions receive the bytes of a blob
 			spec.Inputs[i] = arrow.Field{Name: f.Name, Type: arrow.BinaryTypes.LargeBinary, Nullable: f.Nullable}
 		}
 	}
@@ -38,6 +38,7 @@ func SpecOf(id []string, d functionapi.Definition, content []byte) (udf.Spec, er
 	return spec, err
 }
 
+// fields converts declared fields to Arrow fields.
 func fields(declared []functionapi.Field) ([]arrow.Field, error) {
 	all := make([]arrow.Field, len(declared))
 	for i, f := range declared {
@@ -49,20 +50,22 @@ func fields(declared []functionapi.Field) ([]arrow.Field, error) {
 	return all, nil
 }
 
-// Prove opens a function by the runtime of its kind, calls it with a batch of no rows, and checks the
-// outputs. It gives it the secrets that are there already, and that the principal of the context may use. ok is false without a runtime of that kind.
+// Prove opens a function with the runtime of its kind, calls it with an empty batch, and checks the outputs. The function
+// gets the secrets that exist already and that the principal of the context may use. ok is false if there is no runtime of
+// that kind.
 func (d Directory) Prove(ctx context.Context, spec udf.Spec, definition functionapi.Definition) (ok bool, err error) {
 	runtime := d.Runtimes[definition.RuntimeKind()]
 	if runtime == nil {
 		return false, nil
 	}
-	conceal, err := d.secrets(ctx, definition.SecretBindings, spec.Environment, func(error) error { return nil }) // one may still come
+	conceal, err := d.secrets(ctx, definition.SecretBindings, spec.Environment, func(error) error { return nil }) // skip a missing secret, which may be created later
 	if err != nil {
 		return false, err
 	}
 	return true, mask(prove(ctx, runtime, spec), conceal)
 }
 
+// prove opens a function and calls it with an empty batch.
 func prove(ctx context.Context, runtime udf.Runtime, spec udf.Spec) (err error) {
 	caller, err := runtime.Open(ctx, spec)
 	if err != nil {
@@ -76,7 +79,7 @@ func prove(ctx context.Context, runtime udf.Runtime, spec udf.Spec) (err error) 
 	return callNothing(ctx, caller, spec)
 }
 
-// callNothing calls a function with no rows, which shows whether it can be loaded.
+// callNothing calls a function with an empty batch, which shows whether it can be loaded.
 func callNothing(ctx context.Context, caller udf.Caller, spec udf.Spec) error {
 	columns := make([]arrow.Array, len(spec.Inputs))
 	for i, f := range spec.Inputs {

@@ -23,17 +23,17 @@ import (
 	"tiltyard/shared/storage/outage"
 )
 
-// A Directory opens the functions of a catalog.
+// A Directory opens the functions of a catalog with the configured runtimes.
 type Directory struct {
 	Names    *catalog.Catalog
-	Rights   auth.Rights // of those who use them
+	Rights   auth.Rights // of the principals that use the functions
 	Runtimes udf.Runtimes
-	Secrets  secretbox.Opener // nil where no secrets can be opened
+	Secrets  secretbox.Opener // nil if no secrets can be decrypted
 }
 
 // Find returns the function version of a reference. The error has the kind
-// [protocol.FunctionNotFound] if it no longer exists, and is InvalidInput if another function has
-// taken the name.
+// [protocol.FunctionNotFound] if the version no longer exists, and is InvalidInput if another
+// function has taken the name.
 func Find(ctx context.Context, names *catalog.Catalog, ref schemaapi.FunctionReference) (*Found, error) {
 	number := functionapi.VersionNumber(ref.Version)
 	record, version, err := names.Functions.Version(ctx, ref.ID(), number)
@@ -57,11 +57,11 @@ func Find(ctx context.Context, names *catalog.Catalog, ref schemaapi.FunctionRef
 // Found is a version of a function.
 type Found struct {
 	Definition functionapi.Definition
-	Artifact   string // key of its content; "" where the service brings the function along
+	Artifact   string // key of its content; "" for a built-in function
 }
 
-// Fit returns the signature of a use with column types other than the declared ones. Only built-in
-// functions accept such types.
+// Fit returns the signature for a use with the actual column types. Only built-in functions accept
+// types other than the declared ones.
 func (f *Found) Fit(ref schemaapi.FunctionReference, inputs []schemaapi.InputBinding) functionapi.Signature {
 	signature := f.Definition.Signature
 	if !builtin.IsReserved(ref.ID()) || len(inputs) != len(signature.Inputs) {
@@ -74,7 +74,7 @@ func (f *Found) Fit(ref schemaapi.FunctionReference, inputs []schemaapi.InputBin
 	return signature
 }
 
-// CheckUse returns an error for arguments and types that a built-in function does not accept. Other
+// CheckUse returns an error for arguments and types that a built-in function rejects. Other
 // functions are checked when they are opened.
 func (f *Found) CheckUse(ctx context.Context, b *schemaapi.FunctionBinding) error {
 	if f.Definition.RuntimeKind() != builtin.Runtime {
@@ -88,7 +88,7 @@ func (f *Found) CheckUse(ctx context.Context, b *schemaapi.FunctionBinding) erro
 	return err
 }
 
-// spec returns the specification of a function for a runtime and a binding, without the secrets.
+// spec returns the specification of a function for a binding, without the secrets.
 func (f *Found) spec(b *schemaapi.FunctionBinding, content []byte) (udf.Spec, error) {
 	definition := f.Definition
 	definition.Signature = f.Fit(b.Function, b.Inputs)
@@ -103,8 +103,7 @@ func (f *Found) spec(b *schemaapi.FunctionBinding, content []byte) (udf.Spec, er
 	return spec, nil
 }
 
-// Check returns the error for a function that the principal of the context may not use, or not with the secrets that it
-// is given.
+// Check returns an error if the principal of the context may not use a function or one of its secrets.
 func Check(ctx context.Context, names *catalog.Catalog, ref schemaapi.FunctionReference) error {
 	found, err := Find(ctx, names, ref)
 	if err != nil {
@@ -118,7 +117,8 @@ func Check(ctx context.Context, names *catalog.Catalog, ref schemaapi.FunctionRe
 	return nil
 }
 
-// Open opens the function of a binding for a job with the rights of the principal of the context, and returns the parameters as the function declares them.
+// Open opens the function of a binding for a job, with the rights of the context's principal. It also returns the declared
+// parameters.
 func (d Directory) Open(ctx context.Context, b *schemaapi.FunctionBinding, job string) (udf.Caller, []arrow.Field, error) {
 	found, err := Find(ctx, d.Names, b.Function)
 	if err != nil {
@@ -149,13 +149,14 @@ func (d Directory) Open(ctx context.Context, b *schemaapi.FunctionBinding, job s
 	}
 	caller, err := runtime.Open(ctx, spec)
 	if err != nil {
+		// Errors of the runtime may quote the environment, which contains secrets.
 		return nil, nil, mask(err, conceal)
 	}
 	return &masked{caller, conceal}, spec.Inputs, nil
 }
 
-// OpenEnvelope opens a function that came in an envelope, for a job, and calls it with no rows: nothing has
-// proved before that it can be loaded.
+// OpenEnvelope opens a function from an envelope for a job. It calls the function with an empty
+// batch first, because registration has not proved that the function can be loaded.
 func (d Directory) OpenEnvelope(ctx context.Context, spec udf.Spec, job string) (udf.Caller, error) {
 	runtime := d.Runtimes[udf.Envelope]
 	if runtime == nil {
@@ -176,8 +177,8 @@ func (d Directory) OpenEnvelope(ctx context.Context, spec udf.Spec, job string) 
 	return caller, nil
 }
 
-// secrets adds the values of secrets to an environment, and returns the values, which must be
-// concealed. It skips a secret if refuse returns nil for its error.
+// secrets adds the values of secrets to an environment, and returns a concealer for them. It skips
+// a secret if refuse returns nil for its error.
 func (d Directory) secrets(ctx context.Context, bindings []functionapi.SecretBinding, environment map[string]string, refuse func(error) error) (*udf.Concealer, error) {
 	var values []string
 	for _, b := range bindings {
@@ -194,7 +195,7 @@ func (d Directory) secrets(ctx context.Context, bindings []functionapi.SecretBin
 	return udf.NewConcealer(values...), nil
 }
 
-// secret returns the value of a secret. Errors name it and its variable.
+// secret returns the value of a secret. Its errors name the secret and the variable.
 func (d Directory) secret(ctx context.Context, b functionapi.SecretBinding) (string, error) {
 	id := b.Secret.ID()
 	if err := auth.CheckSecret(ctx, id); err != nil {
@@ -217,8 +218,8 @@ func (d Directory) secret(ctx context.Context, b functionapi.SecretBinding) (str
 	return string(value), nil
 }
 
-// cannotOpen returns the error of a variable whose secret cannot be decrypted. An outage of the key service stays an
-// outage, which is retried, because the value is still valid.
+// cannotOpen returns the error for a variable whose secret cannot be decrypted. An outage of the key service stays an
+// outage, which is retried, because the secret is still valid.
 func cannotOpen(variable, secret string, err error) error {
 	if outage.Of(err) != nil {
 		return fmt.Errorf("open the secret %s: %w", secret, err)
@@ -234,7 +235,7 @@ type masked struct {
 	conceal *udf.Concealer
 }
 
-// Call calls the function.
+// Call calls the function and masks its errors and failures.
 func (m *masked) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, error) {
 	result, err := m.Caller.Call(ctx, in)
 	for i := range result.Failed {
@@ -244,7 +245,7 @@ func (m *masked) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, er
 	return result, mask(err, m.conceal)
 }
 
-// Close ends the use of the function.
+// Close closes the caller and masks its error.
 func (m *masked) Close() error { return mask(m.Caller.Close(), m.conceal) }
 
 // mask removes secret values from an error. An error that contains one keeps its code and message, but loses its type and

@@ -1,5 +1,5 @@
-// Package udfregister makes versions of functions in jobs. A job proves a function before it has a name:
-// the runtime opens it and calls it with no rows.
+// Package udfregister creates versions of functions in jobs. A job proves a function before the
+// function gets a name: it opens the function with its runtime and calls it with an empty batch.
 package udfregister
 
 import (
@@ -14,19 +14,19 @@ import (
 	"tiltyard/shared/work/udfcall"
 )
 
-// Kind is the kind of the jobs that make versions of functions.
+// Kind is the kind of jobs that create versions of functions.
 const Kind = "create_function"
 
 // An Order is the input of a job.
 type Order struct {
-	Definition json.RawMessage `json:"definition"` // a functionapi.Definition
+	Definition json.RawMessage `json:"definition"` // a functionapi.Definition in JSON
 	Digest     string          `json:"digest"`     // of the definition
 	Artifact   string          `json:"artifact"`   // key of its content
 }
 
-// Create returns the kind of job that makes a version of a function. A function of a kind without a
-// runtime gets a version that no runtime has proved. A job that is interrupted begins anew, and finds
-// the version that it has made.
+// Create returns the kind of jobs that create a version of a function. Without a runtime of the
+// function's kind the version is created unproved. An interrupted job starts again, and finds the
+// version if it has created it.
 func Create(directory udfcall.Directory) jobs.Kind {
 	names := directory.Names
 	return jobs.Single("prove", func(ctx context.Context, r *jobs.Run) (any, error) {
@@ -48,6 +48,7 @@ func Create(directory udfcall.Directory) jobs.Kind {
 			return nil, err
 		}
 		spec.Job = r.ID()
+		// Prove the function with the rights of the sender, so that it gets only permitted secrets.
 		as, err := directory.Rights.As(ctx, r.By())
 		if err != nil {
 			return nil, err
@@ -55,6 +56,7 @@ func Create(directory udfcall.Directory) jobs.Kind {
 		if version.Proved, err = directory.Prove(as, spec, d); err != nil {
 			return nil, err
 		}
+		// The cleanup of unused artifacts may delete this one at any time.
 		if !names.Functions.MayName(came) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "the job has waited too long, and the code that came with the request is given up; create the function again")
 		}

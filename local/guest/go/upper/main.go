@@ -1,5 +1,5 @@
-// Command upper is a function for Tiltyard: a text in capital letters. A row without a text has no output;
-// one with the text "fail" fails, and with "panic" the program does.
+// Command upper is an example function for Tiltyard: it converts a text to upper case. A null has
+// no output; the text "fail" fails its row, and the text "panic" causes a panic.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command words is a function for Tiltyard with two outputs of a text: its words in lower case, and a
-// vector of as many numbers as the variable LENGTH says, which counts the words by a hash. Texts with equal
-// words have equal vectors, of length 1.
+// Command words is an example function for Tiltyard with two outputs of a text: its words in lower
+// case, and a vector that counts the words by a hash. The variable LENGTH sets the length of the
+// vector. Texts with the same words have equal vectors of norm 1.
 package main
 
 import (
@@ -41,7 +41,7 @@ func init() { //nolint:gochecknoinits // a module has no other beginning
 	})
 }
 
-// embed returns the vector of some words.
+// embed returns the vector of a list of words.
 func embed(words []string) []float32 {
 	vector := make([]float32, length)
 	for _, word := range words {

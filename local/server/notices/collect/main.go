@@ -1,5 +1,5 @@
-// Command collect writes the licences of all that the tiltyard program contains of others into a file:
-// those of the modules that are linked for any platform of a release, of Go, and of the data in the tree.
+// Command collect writes the licences of all third-party works in the tiltyard program to a file:
+// of the modules that are linked on any platform of a release, of Go, and of data in the tree.
 package main
 
 import (
@@ -18,7 +18,8 @@ import (
 	"strings"
 )
 
-// ofData are works that are no modules, with the files of their licences, from the top of the tree.
+// ofData maps works that are not modules to the files of their licences, relative to the root of
+// the tree.
 var ofData = map[string]string{
 	"Snowball stemmers and stop words":              "shared/index/snowball/COPYING",
 	"Stop words of NLTK and Stopwords ISO":          "shared/index/fulltext/stopwords/README.md",
@@ -45,7 +46,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	mod, goroot, _ := strings.Cut(strings.TrimSpace(string(places)), "\n")
 	top := filepath.Dir(mod)
-	works := map[string][]string{} // names by text
+	works := map[string][]string{} // names of works by text of the licence
 	for name, file := range ofData {
 		text, err := os.ReadFile(filepath.Join(top, file))
 		if err != nil {
@@ -72,7 +73,7 @@ func run(ctx context.Context, args []string) error {
 	return os.WriteFile(args[0], format(works), 0o644)
 }
 
-// linked returns the folders of the modules that are linked for any platform, by path and version.
+// linked returns the folders of the modules that are linked on any platform, by path and version.
 func linked(ctx context.Context, top string) (map[string]string, error) {
 	modules := map[string]string{}
 	for _, platform := range platforms {
@@ -104,8 +105,8 @@ func linked(ctx context.Context, top string) (map[string]string, error) {
 
 var ofLicence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// licence returns the texts of the files of a module's top that tell its licence, one below the other. Modules
-// inside a repository may have theirs at the top of that.
+// licence returns the texts of all licence files in the root of a module, joined. A module inside a repository may have
+// its licence in the repository's root.
 func licence(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -128,7 +129,7 @@ func licence(dir string) (string, error) {
 	return strings.Join(texts, "\n\n"), nil
 }
 
-// format returns the texts, each below the names of its works, in the order of the first names.
+// format returns the texts, each below the names of its works, ordered by the first names.
 func format(works map[string][]string) []byte {
 	for _, names := range works {
 		slices.Sort(names)

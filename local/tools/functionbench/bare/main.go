@@ -1,6 +1,6 @@
-// Command bare is what a function cannot do without: it takes an event of the gateway,
-// reads one object with the AWS SDK, and answers with it. The benchmark compares our
-// functions with it. A GET answers without reading anything.
+// Command bare does the minimum of a function: it receives an event of the gateway, reads one
+// object with the AWS SDK, and responds with it. The benchmark compares the service's functions
+// with it. A GET reads nothing.
 package main
 
 import (
@@ -40,6 +40,6 @@ func get(ctx context.Context, client *s3.Client, bucket, key string) (data []byt
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = object.Body.Close() }() // it was only read
+	defer func() { _ = object.Body.Close() }() // the body was only read
 	return io.ReadAll(object.Body)
 }

@@ -19,7 +19,7 @@ var (
 	busForm   = regexp.MustCompile(`^arn:aws[a-z-]*:events:([a-z0-9-]+):([0-9]{12}):event-bus/([A-Za-z0-9._/-]{1,256})$`)
 )
 
-// An Address is where a target is.
+// An Address is the parsed address of a target.
 type Address struct {
 	Kind string
 	Text string // an ARN or a URL
@@ -27,7 +27,7 @@ type Address struct {
 	Region, Account, Name string // of a queue or a bus
 }
 
-// ParseAddress reads the ARN of a queue or of an event bus, or the URL of a webhook.
+// ParseAddress parses the ARN of an SQS queue or an event bus, or the URL of a webhook.
 func ParseAddress(text string) (Address, error) {
 	if m := queueForm.FindStringSubmatch(text); m != nil {
 		return Address{Kind: SQS, Text: text, Region: m[1], Account: m[2], Name: m[3]}, nil
@@ -42,7 +42,7 @@ func ParseAddress(text string) (Address, error) {
 	return Address{}, errors.New("must be the ARN of an SQS queue or of an event bus, or an https:// URL without a query; http:// is for this machine only")
 }
 
-// isLocal reports whether a URL with plain HTTP leads to this machine.
+// isLocal reports whether a URL is plain HTTP to this machine.
 func isLocal(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback())

@@ -31,14 +31,15 @@ const (
 	maxAnswerBytes   = 64 << 10
 )
 
-// webhook is a target that takes POST requests. They are signed as calls of executors are.
+// webhook is a target that receives POST requests. They are signed in the same way as calls of
+// executors.
 type webhook struct {
 	url    string
 	key    func(ctx context.Context) ([]byte, error)
 	client *http.Client
 }
 
-// NewWebhook returns the target at a URL. key returns the key with which requests are signed.
+// NewWebhook returns the target at a URL. key returns the key that signs the requests.
 func NewWebhook(address Address, key func(ctx context.Context) ([]byte, error)) Target {
 	return &webhook{url: address.Text, key: key, client: &http.Client{
 		Timeout:       webhookTimeout,
@@ -46,9 +47,10 @@ func NewWebhook(address Address, key func(ctx context.Context) ([]byte, error)) 
 	}}
 }
 
-// Send implements Target. A status of 200 to 299 means that the webhook has taken the events of the request.
+// Send implements Target. A status of 200 to 299 means that the webhook has accepted the events of the request.
 func (w *webhook) Send(ctx context.Context, events []eventapi.Event) error {
 	key, err := w.key(ctx)
+	// A key file often ends with a line break.
 	if key = bytes.TrimSpace(key); err == nil && len(key) < minKeyBytes {
 		err = fmt.Errorf("it has %d bytes, and needs %d", len(key), minKeyBytes)
 	}
@@ -84,6 +86,7 @@ func (w *webhook) post(ctx context.Context, key, body []byte) error {
 	}
 }
 
+// postOnce sends a request. again reports whether a repetition may succeed.
 func (w *webhook) postOnce(ctx context.Context, key, body []byte) (again bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
 	if err != nil {
@@ -104,7 +107,7 @@ func (w *webhook) postOnce(ctx context.Context, key, body []byte) (again bool, e
 		return true, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswerBytes)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswerBytes)) // so that the connection can be reused
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return false, nil
 	}

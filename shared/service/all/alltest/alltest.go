@@ -25,17 +25,17 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Token is accepted by the servers of this package.
+// Token is the token that servers of this package accept.
 const Token = "token-of-the-test"
 
-// A Server answers requests until it is closed.
+// A Server serves requests until it is closed.
 type Server struct {
 	URL   string
 	Close func()
 }
 
 // Serve starts a server with jobs, secrets and idempotency keys, and without a table. wrap, which
-// may be nil, stands between the connections and the handler.
+// may be nil, wraps the handler.
 func Serve(wrap func(http.Handler) http.Handler) (*Server, error) {
 	store := memstore.New()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: store})

@@ -12,12 +12,14 @@ import (
 	"tiltyard/shared/protocol/eventapi"
 )
 
-// bus is an event bus of EventBridge. The detail of an entry is the event, and its detail type the type.
+// bus is an EventBridge event bus. The event is the detail of an entry, and its type the detail
+// type.
 type bus struct {
 	client *eventbridge.Client
 	arn    string
 }
 
+// Send implements forward.Target.
 func (b *bus) Send(ctx context.Context, events []eventapi.Event) error {
 	batches, err := forward.Batches(events, maxBatch, maxBytes)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 
 const (
 	// maxBatch is the maximum number of events per request of both services. maxBytes is below their
-	// limit in bytes.
+	// limits in bytes.
 	maxBatch = 10
 	maxBytes = 200_000
 )
 
-// Open opens the target at an address. key returns the signing key for requests to a webhook. Open sends no request; the
-// credentials come from the environment.
+// Open opens the target at an address. key returns the key that signs requests to a webhook. Open sends no request; the
+// credentials for AWS come from the environment.
 func Open(address string, key func(ctx context.Context) ([]byte, error)) (forward.Target, error) {
 	at, err := forward.ParseAddress(address)
 	if err != nil {
@@ -38,10 +38,12 @@ func Open(address string, key func(ctx context.Context) ([]byte, error)) (forwar
 	if err != nil {
 		return nil, fmt.Errorf("target of events: %w", err)
 	}
+	// The target may be in another region than this program.
 	with.Region = at.Region
 	return openIn(with, at), nil
 }
 
+// openIn opens an AWS target with a configuration.
 func openIn(with aws.Config, at forward.Address) forward.Target {
 	service := cloud.Service{Name: "EventBridge", What: "the event bus in EventBridge", Attempt: cloud.UsualAttempt}
 	if at.Kind == forward.SQS {

@@ -17,16 +17,17 @@ import (
 	"tiltyard/shared/protocol/eventapi"
 )
 
-// queue is an SQS queue. Each message is an event. In a FIFO queue all are of one group, and an event that was sent
-// before within five minutes is left out.
+// queue is an SQS queue. Each event is a message. In a FIFO queue all events belong to one message group, and SQS drops an
+// event that was sent before within five minutes.
 type queue struct {
 	client *sqs.Client
 	at     forward.Address
 
 	mu  sync.Mutex
-	url string // "" until it is known
+	url string // "" before the first use
 }
 
+// Send implements forward.Target.
 func (q *queue) Send(ctx context.Context, events []eventapi.Event) error {
 	url, err := q.find(ctx)
 	if err != nil {
@@ -60,7 +61,7 @@ func (q *queue) Send(ctx context.Context, events []eventapi.Event) error {
 	return nil
 }
 
-// find returns the URL of the queue.
+// find returns the URL of the queue, which it looks up once.
 func (q *queue) find(ctx context.Context) (string, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
