@@ -24,7 +24,7 @@ func TestFoldersAndTableOfFunctionsAgree(t *testing.T) {
 	}
 }
 
-func TestEachOperationIsRoutedToItsGroup(t *testing.T) {
+func TestRoutesLeadEachOperationToItsGroup(t *testing.T) {
 	_, service := synthesize(t, nil)
 	integrations := map[string]string{} // logical id to function
 	for id, p := range service.all("AWS::ApiGatewayV2::Integration") {
@@ -369,7 +369,7 @@ func TestRESTAPIHasTheSameTable(t *testing.T) {
 	t.Error("no REST API")
 }
 
-func TestTheStackPrintsItsURL(t *testing.T) {
+func TestStacksPrintTheirURL(t *testing.T) {
 	for name, context := range variants {
 		if _, service := synthesize(t, context); service.outputs["Url"] == nil {
 			t.Errorf("%s: no URL among %v", name, slices.Sorted(maps.Keys(service.outputs)))
