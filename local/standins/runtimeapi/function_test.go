@@ -138,7 +138,7 @@ func TestEventsAreAnsweredByAWarmInstance(t *testing.T) {
 
 // An event that comes after the program was replaced is answered by the new one, and one that is on its way
 // by the old one.
-func TestAReplacedProgramAnswersTheNextEvents(t *testing.T) {
+func TestReplacedProgramAnswersTheNextEvents(t *testing.T) {
 	built, err := build()
 	if err != nil {
 		t.Fatal(err)
