@@ -293,7 +293,7 @@ func TestRequestsAreDecoded(t *testing.T) {
 	}
 }
 
-func TestEachAnswerHasItsStatusAndBody(t *testing.T) {
+func TestAnswersHaveTheirStatusAndBody(t *testing.T) {
 	cases := []struct {
 		name   string
 		rq     request

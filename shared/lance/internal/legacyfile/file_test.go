@@ -222,7 +222,7 @@ func ownColumns(t *testing.T, data []byte) (*File, []*schema.Field, []arrow.Arra
 }
 
 // Nulls are stored like the native writer's: fixed-width values as zeros, others as nothing.
-func TestWhatIsUnderNullsIsNotStored(t *testing.T) {
+func TestWriterStoresNoValuesUnderNulls(t *testing.T) {
 	list := arrow.FixedSizeListOf(2, arrow.FixedWidthTypes.Boolean)
 	garbage := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 	valid := memory.NewBufferBytes([]byte{0b01})

@@ -59,7 +59,7 @@ func TestIndicesLeadToTheirValues(t *testing.T) {
 	})
 }
 
-func TestADictionaryHasItsLimits(t *testing.T) {
+func TestDictionaryHasItsLimits(t *testing.T) {
 	fill := func(d *column.Dictionary, words ...string) (taken int) {
 		for _, w := range words {
 			if _, ok := d.IndexOf([]byte(w)); ok {
@@ -259,7 +259,7 @@ func TestRowsOfStructsArePacked(t *testing.T) {
 	}
 }
 
-func TestSomeStructsCannotBePacked(t *testing.T) {
+func TestPackerRefusesStructsThatItCannotPack(t *testing.T) {
 	with := func(typ arrow.DataType) *arrow.StructType {
 		return arrow.StructOf(arrow.Field{Name: "m", Type: typ, Nullable: true})
 	}
