@@ -77,7 +77,7 @@ func reference(t *testing.T, value any) string {
 	return ""
 }
 
-func TestOnlyTheGatewayAuthorizerAsksForTokens(t *testing.T) {
+func TestGatewayAuthorizerAloneAsksForTokens(t *testing.T) {
 	_, service := synthesize(t, map[string]any{"authorizer": "gateway"})
 	for id, p := range service.all("AWS::ApiGatewayV2::Route") {
 		want := "JWT"
@@ -156,7 +156,7 @@ var variants = map[string]map[string]any{
 	},
 }
 
-func TestNothingIsPublicOrWide(t *testing.T) {
+func TestPoliciesAreNeitherPublicNorWide(t *testing.T) {
 	for name, context := range variants {
 		t.Run(name, func(t *testing.T) {
 			storage, service := synthesize(t, context)

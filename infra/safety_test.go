@@ -10,7 +10,7 @@ import (
 )
 
 // What is made to be thrown away has no protection, and all else has.
-func TestOnlyWhatIsThrownAwayIsUnprotected(t *testing.T) {
+func TestStacksAreProtectedUnlessThrownAway(t *testing.T) {
 	kept, _ := newStacks(t, nil)
 	thrown, _ := newStacks(t, map[string]any{"throw-away": "true"})
 	if !*kept.TerminationProtection() || *thrown.TerminationProtection() {
