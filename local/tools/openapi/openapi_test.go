@@ -101,7 +101,7 @@ func checkPathParameters(t *testing.T, c checker, op protocol.Operation, describ
 	}
 }
 
-func TestNothingIsSaidOfUnknownOperations(t *testing.T) {
+func TestTablesNameNoUnknownOperation(t *testing.T) {
 	for what, names := range map[string][]string{
 		"needsOne": slices.Collect(maps.Keys(needsOne)), "examples": slices.Collect(maps.Keys(examples)),
 	} {
