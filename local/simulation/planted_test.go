@@ -191,7 +191,7 @@ var sourceBugs = []sourceBug{
 	{
 		name: "columns are filled by functions that their declaration was not allowed to use", file: "shared/work/backfill/follow.go",
 		old: "if !slices.Contains(found.Fills, allowance) {", new: "if !slices.Contains(found.Fills, allowance) && !planted {",
-		test: "shared/work/backfill TestOnlyTheFunctionThatWasAllowedIsCalled",
+		test: "shared/work/backfill TestFunctionThatWasAllowedIsCalledAlone",
 	},
 	{
 		name: "windows are numbered anew in each batch", file: "shared/engine/view/materialize/windows.go",

@@ -114,7 +114,7 @@ func TestCascadeDropsAllThereIs(t *testing.T) {
 	}
 }
 
-func TestNothingIsMadeWhereACascadeIs(t *testing.T) {
+func TestCascadeLetsNothingBeMade(t *testing.T) {
 	c := open(t, memstore.New())
 	uid := plant(t, c)
 	makeOne := func() error {

@@ -99,7 +99,7 @@ var (
 	garbled      = answer{status: 200, body: `{"version":`}
 )
 
-func TestWhichRequestsAreRepeated(t *testing.T) {
+func TestRetryRepeatsRequestsThatMayBeRepeated(t *testing.T) {
 	const keyed, foreign = `{"version":"1","specification":"0.13","idempotency_keys":true}`, ""
 	read := func(ctx context.Context, c *client.Client) error {
 		_, err := c.DescribeTable(ctx, &tableapi.DescribeRequest{Common: client.ID("t")})

@@ -155,7 +155,7 @@ func testSteadyBody(t *testing.T, path string) {
 	_ = answer.Body.Close()
 }
 
-func TestWhoTakesNothingOfAnAnswerIsCutOff(t *testing.T) {
+func TestClientThatTakesNothingOfAnAnswerIsCutOff(t *testing.T) {
 	const stall = 300 * time.Millisecond
 	budget := memory.NewBudget(8<<20, 4<<20)
 	ended := make(chan struct{})

@@ -135,7 +135,7 @@ func TestUploadsTakeTheAnswersThatWereLost(t *testing.T) {
 	}
 }
 
-func TestNothingIsAskedOfTheStorageWhereNothingGoesWrong(t *testing.T) {
+func TestUploadWithoutTroubleAsksNothingOfTheStorage(t *testing.T) {
 	f := newFleet()
 	f.objects = faultstore.New(f.objects, func(faultstore.Call) faultstore.Fault {
 		return faultstore.Fault{Err: errors.New("nothing should be asked")}

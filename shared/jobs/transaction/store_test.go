@@ -102,7 +102,7 @@ func TestJobDoesNotOverwriteTheChangesOfItsUser(t *testing.T) {
 	}
 }
 
-func TestAnyStatusFollowsAnyOther(t *testing.T) {
+func TestStatusFollowsAnyOther(t *testing.T) {
 	f := open()
 	job := f.begin(t)
 	all := []transactionapi.Status{
@@ -193,7 +193,7 @@ func TestAlterLetsOneOfManySetAProperty(t *testing.T) {
 	}
 }
 
-func TestOnlyAnAlteredCommitHasARecord(t *testing.T) {
+func TestCommitHasARecordOnceItIsAltered(t *testing.T) {
 	f := open()
 	table, commit := []string{"ns", "t"}, Commit{UUID: uuid, Version: 3, ReadVersion: 2, Operation: "Append"}
 	f.objects.Reset()

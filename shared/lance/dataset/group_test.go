@@ -161,7 +161,7 @@ func TestLoneAppendWritesThreeFiles(t *testing.T) {
 	}
 }
 
-func TestWhoGoesAwayIsLeftOut(t *testing.T) {
+func TestGroupMemberThatGoesAwayIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, nil)
 		c.gate.close()
@@ -298,7 +298,7 @@ func TestJoinedAppendsComeAfterOtherProcesses(t *testing.T) {
 	})
 }
 
-func TestNobodyCommitsBetweenTheCommitsOfWhoHoldsTheTable(t *testing.T) {
+func TestHoldKeepsOtherCommitsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, nil)
 		held, release, err := c.table.Hold(t.Context())

@@ -295,7 +295,7 @@ func widenedField(f *schema.Field) *schema.Field {
 }
 
 // After every read, whatever became of it, nothing is held.
-func TestNothingIsHeldAfterReads(t *testing.T) {
+func TestReadsHoldNothingAfterwards(t *testing.T) {
 	store := memstore.New()
 	d := texts(t, store, 4000, 4<<10, false)
 	budget := memory.NewBudget(24<<20, 16<<20)

@@ -326,7 +326,7 @@ func TestValidateFindsWhatNativeLanceRefuses(t *testing.T) {
 	}
 }
 
-func TestEveryPrefixAndEveryChangedByteIsSurvived(t *testing.T) {
+func TestParseSurvivesPrefixesAndChangedBytes(t *testing.T) {
 	files := manifestFiles(t)
 	maps.Copy(files, legacyManifests(t))
 	for key, raw := range files {

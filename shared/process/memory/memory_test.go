@@ -52,7 +52,7 @@ func TestClosingAShareReturnsAll(t *testing.T) {
 	}
 }
 
-func TestWithoutAShareNothingIsBounded(t *testing.T) {
+func TestTakeWithoutAShareIsUnbounded(t *testing.T) {
 	hold, err := memory.Take(t.Context(), 1<<60)
 	if err != nil {
 		t.Fatal(err)
@@ -327,7 +327,7 @@ func TestPartPaysBeforeAndSettlesAfter(t *testing.T) {
 	}
 }
 
-func TestWhoOutlivesItsShareTakesNothing(t *testing.T) {
+func TestPartThatOutlivesItsShareTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.NewBudget(100, 100)
 		holder, waiter := b.Open(), b.Open()

@@ -103,7 +103,7 @@ func TestHostileParents(t *testing.T) {
 }
 
 // Later versions may have additional fields. Unknown flags are not propagated.
-func TestLaterVersions(t *testing.T) {
+func TestTraceparentMayHaveALaterVersion(t *testing.T) {
 	tracer := tracing.Open(tracing.Options{Collector: tracetest.NewCollector(t).URL, Logger: slog.New(slog.DiscardHandler)})
 	for from, flags := range map[string]string{"00" + parent[2:53] + "ff": "03", "cc" + parent[2:] + "-further": "01"} {
 		ctx, _ := tracer.Request(t.Context(), headers(from))
@@ -160,7 +160,7 @@ func TestTraceThatIsNotRecordedHasNoSpans(t *testing.T) {
 	}
 }
 
-func TestWithoutATracerNothingHappens(t *testing.T) {
+func TestTracerThatIsNilDoesNothing(t *testing.T) {
 	var none *tracing.Tracer
 	ctx, span := none.Request(t.Context(), headers(parent))
 	inner, call := tracing.Start(ctx, "call", tracing.Client)

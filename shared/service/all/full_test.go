@@ -148,7 +148,7 @@ func TestDiskThatIsFullRefusesWritesAndHeals(t *testing.T) {
 }
 
 // A table that could not be made because the disk was full does not exist, and no listing shows it.
-func TestNothingIsMadeOnAFullDisk(t *testing.T) {
+func TestDiskThatIsFullGetsNothingNew(t *testing.T) {
 	requests := []struct {
 		path, list, exists string
 		body               any

@@ -147,7 +147,7 @@ func TestColumnsThatAreNotFilledWithoutARequest(t *testing.T) {
 
 // The record of a table allows a use of a function, not the column: another function in the metadata is not
 // called.
-func TestOnlyTheFunctionThatWasAllowedIsCalled(t *testing.T) {
+func TestFunctionThatWasAllowedIsCalledAlone(t *testing.T) {
 	follow(t, policy, computed.Schedule{}, false, func(t *testing.T, p *process) {
 		use := computed.Use{Schedule: always, Signature: functionapi.Signature{
 			Inputs: []functionapi.Field{{Name: "n", ArrowType: "int64", Nullable: true}},

@@ -21,7 +21,7 @@ import (
 
 // A slow writer, or one with an old listing, commits into the newest version even if all versions
 // that others made in the meantime were deleted except for the last.
-func TestNobodyWritesWhereAVersionWasDeleted(t *testing.T) {
+func TestWriterDoesNotReuseADeletedVersion(t *testing.T) {
 	others := func(t *testing.T, inner objectstore.Store) {
 		t.Helper()
 		other := datasettest.TableIn(inner)

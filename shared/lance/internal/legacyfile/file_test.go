@@ -116,7 +116,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func TestEveryPrefixAndManyChangedBytesAreSurvived(t *testing.T) {
+func TestFileSurvivesPrefixesAndChangedBytes(t *testing.T) {
 	for name, data := range nativeFiles(t) {
 		if !strings.Contains(name, "plain") {
 			continue

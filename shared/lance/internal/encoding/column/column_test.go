@@ -85,7 +85,7 @@ func TestDictionaryHasItsLimits(t *testing.T) {
 }
 
 // Items of a dictionary that no slot uses do not get into the page, and equal ones become one.
-func TestOnlyUsedItemsAreKept(t *testing.T) {
+func TestDictionaryKeepsItsUsedItemsAlone(t *testing.T) {
 	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint16, ValueType: arrow.BinaryTypes.String}
 	items := fromJSON(t, arrow.BinaryTypes.String, `["unused", "b", "a", "b"]`)
 	index := fromJSON(t, arrow.PrimitiveTypes.Uint16, `[3, null, 2, 1, 2]`)
