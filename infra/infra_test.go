@@ -24,7 +24,7 @@ func TestFoldersAndTableOfFunctionsAgree(t *testing.T) {
 	}
 }
 
-func TestEachOperationIsRoutedToItsGroup(t *testing.T) {
+func TestRoutesLeadEachOperationToItsGroup(t *testing.T) {
 	_, service := synthesize(t, nil)
 	integrations := map[string]string{} // logical id to function
 	for id, p := range service.all("AWS::ApiGatewayV2::Integration") {
@@ -77,7 +77,7 @@ func reference(t *testing.T, value any) string {
 	return ""
 }
 
-func TestOnlyTheGatewayAuthorizerAsksForTokens(t *testing.T) {
+func TestGatewayAuthorizerAloneAsksForTokens(t *testing.T) {
 	_, service := synthesize(t, map[string]any{"authorizer": "gateway"})
 	for id, p := range service.all("AWS::ApiGatewayV2::Route") {
 		want := "JWT"
@@ -156,7 +156,7 @@ var variants = map[string]map[string]any{
 	},
 }
 
-func TestNothingIsPublicOrWide(t *testing.T) {
+func TestPoliciesAreNeitherPublicNorWide(t *testing.T) {
 	for name, context := range variants {
 		t.Run(name, func(t *testing.T) {
 			storage, service := synthesize(t, context)
@@ -369,7 +369,7 @@ func TestRESTAPIHasTheSameTable(t *testing.T) {
 	t.Error("no REST API")
 }
 
-func TestTheStackPrintsItsURL(t *testing.T) {
+func TestStacksPrintTheirURL(t *testing.T) {
 	for name, context := range variants {
 		if _, service := synthesize(t, context); service.outputs["Url"] == nil {
 			t.Errorf("%s: no URL among %v", name, slices.Sorted(maps.Keys(service.outputs)))

@@ -45,7 +45,7 @@ var exceptions = []exception{
 	},
 	{
 		rule: "AwsSolutions-IAM5", detail: `Resource::\*`, resource: `\w+Role/DefaultPolicy/Resource`,
-		reason: "X-Ray, the log-in to a registry of images, and the network interfaces that Lambda makes know no resources. TestNothingIsPublicOrWide sees to it that " +
+		reason: "X-Ray, the log-in to a registry of images, and the network interfaces that Lambda makes know no resources. TestPoliciesAreNeitherPublicNorWide sees to it that " +
 			"no other action is allowed everywhere.",
 	},
 	{

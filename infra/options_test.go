@@ -123,7 +123,7 @@ func TestExecutorsAreCalledByTheWorker(t *testing.T) {
 }
 
 // Functions that clients call seal secrets and open none; the worker opens them. The key is one of its own.
-func TestOnlyTheWorkerOpensSecrets(t *testing.T) {
+func TestWorkerAloneOpensSecrets(t *testing.T) {
 	storage, service := synthesize(t, map[string]any{"secrets": "true", "stream": "true"})
 	if keys := storage.all("AWS::KMS::Key"); len(keys) != 1 {
 		t.Fatalf("got the keys %v", keys)
@@ -223,7 +223,7 @@ func ownFoldersInSource(t *testing.T) []string {
 	return found
 }
 
-func TestNothingIsVendedUnlessConfigured(t *testing.T) {
+func TestVendingIsOffUnlessConfigured(t *testing.T) {
 	_, service := synthesize(t, nil)
 	if service.all("AWS::IAM::Role")["VendRole"] != nil {
 		t.Error("there is a role to vend")
@@ -235,7 +235,7 @@ func TestNothingIsVendedUnlessConfigured(t *testing.T) {
 	}
 }
 
-func TestOnlyTheStreamFunctionHasAURLOfItsOwn(t *testing.T) {
+func TestStreamFunctionAloneHasItsOwnURL(t *testing.T) {
 	_, service := synthesize(t, map[string]any{"stream": "true"})
 	urls := service.all("AWS::Lambda::Url")
 	for id, p := range urls {

@@ -73,7 +73,7 @@ func TestJobsThatAreSetAsideRaiseAnAlarm(t *testing.T) {
 }
 
 // The messages of the clock are those that workers know, and lost messages of jobs are missed within an hour.
-func TestTheClockSendsWhatWorkersKnow(t *testing.T) {
+func TestClockSendsMessagesThatWorkersKnow(t *testing.T) {
 	_, service := synthesize(t, nil)
 	var sources []byte
 	for _, path := range []string{"../shared/jobs/revive.go", "../shared/work/sweep/sweep.go"} {

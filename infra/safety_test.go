@@ -10,7 +10,7 @@ import (
 )
 
 // What is made to be thrown away has no protection, and all else has.
-func TestOnlyWhatIsThrownAwayIsUnprotected(t *testing.T) {
+func TestStacksAreProtectedUnlessThrownAway(t *testing.T) {
 	kept, _ := newStacks(t, nil)
 	thrown, _ := newStacks(t, map[string]any{"throw-away": "true"})
 	if !*kept.TerminationProtection() || *thrown.TerminationProtection() {
@@ -30,7 +30,7 @@ func TestOnlyWhatIsThrownAwayIsUnprotected(t *testing.T) {
 }
 
 // Lines of the audit are copied from all logs that have some, to a bucket that nobody can empty.
-func TestTheAuditHasALogOfItsOwn(t *testing.T) {
+func TestAuditHasItsOwnLog(t *testing.T) {
 	for name, context := range variants {
 		storage, service := synthesize(t, context)
 		from := map[string]bool{}
@@ -58,7 +58,7 @@ func TestTheAuditHasALogOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheStateIsBackedUpAndCopied(t *testing.T) {
+func TestBackupsCoverAndCopyTheState(t *testing.T) {
 	storage, _ := synthesize(t, map[string]any{"backup-days": "7", "replica": "arn:aws:s3:::elsewhere", "audit-days": "0", "cors-origins": "https://a.example, https://b.example"})
 	for _, p := range storage.all("AWS::Backup::BackupPlan") {
 		if !strings.Contains(fmt.Sprint(p), "DeleteAfterDays:7") {

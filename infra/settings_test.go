@@ -33,7 +33,7 @@ func full() map[string]any {
 }
 
 // Each row of the table of settings reaches functions, or stands in a list with the reason why not.
-func TestEachSettingOfTheServerReachesTheFunctions(t *testing.T) {
+func TestSettingsOfTheServerReachFunctions(t *testing.T) {
 	page, err := os.ReadFile("../docs/settings.md")
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestRowsWaitInTemporaryFiles(t *testing.T) {
 }
 
 // The page lists the options as they are read, with the meanings from the comments of Config.
-func TestThePageListsTheOptions(t *testing.T) {
+func TestOptionsPageListsTheOptions(t *testing.T) {
 	_, r := readConfig(map[string]any{})
 	meanings := meaningsOfOptions(t)
 	for _, s := range passed() {
@@ -175,7 +175,7 @@ func checkSection(t *testing.T, name, want string) {
 }
 
 // The examples of the page can be deployed as they stand: the command lines are read from the page.
-func TestTheExamplesOfThePageSynthesize(t *testing.T) {
+func TestOptionsPageHasExamplesThatSynthesize(t *testing.T) {
 	page, err := os.ReadFile(optionsPage)
 	if err != nil {
 		t.Fatal(err)

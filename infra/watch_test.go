@@ -34,7 +34,7 @@ func TestAlarmsWatchWhatOperatorsMustHearOf(t *testing.T) {
 }
 
 // The dashboard asks for fields that lines of requests have, in the logs of all functions.
-func TestTheDashboardAsksForWhatIsLogged(t *testing.T) {
+func TestDashboardQueriesLoggedFields(t *testing.T) {
 	source, err := os.ReadFile("../shared/http/httpapi/log.go")
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestTheDashboardAsksForWhatIsLogged(t *testing.T) {
 }
 
 // The page of costs counts the alarms of a deployment without options.
-func TestThePageOfCostsCountsTheAlarms(t *testing.T) {
+func TestCostsPageCountsTheAlarms(t *testing.T) {
 	page, err := os.ReadFile("COSTS.md")
 	if err != nil {
 		t.Fatal(err)

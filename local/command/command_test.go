@@ -110,7 +110,7 @@ var changing = []struct {
 }
 
 // A session's commands and their output are as in testdata/session.txt.
-func TestASession(t *testing.T) {
+func TestSessionPrintsTheGoldenOutput(t *testing.T) {
 	server := setUp(t)
 	file := points(t)
 	var got strings.Builder
@@ -318,7 +318,7 @@ func TestTokensAreKeptPrivate(t *testing.T) {
 	}
 }
 
-func TestACommandThatTakesTooLongNamesItsTimeout(t *testing.T) {
+func TestTimeoutIsNamedByACommandThatTakesTooLong(t *testing.T) {
 	setUp(t)
 	stdout, stderr, code := tiltyard(t, "", "table", "list", "--timeout", "1ns")
 	if code != command.ExitUnavailable || stdout != "" || !strings.Contains(stderr, "--timeout of 1ns") || strings.Contains(stderr, "tiltyard serve") {
@@ -336,7 +336,7 @@ func TestHelpOfCommands(t *testing.T) {
 	}
 }
 
-func TestNoServer(t *testing.T) {
+func TestCommandWithoutServerNamesServe(t *testing.T) {
 	setUp(t)
 	_, stderr, code := tiltyard(t, "", "table", "list", "--url", "http://127.0.0.1:1", "--timeout", "100ms")
 	if code != command.ExitUnavailable || !strings.Contains(stderr, "tiltyard serve") {

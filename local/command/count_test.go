@@ -29,7 +29,7 @@ func TestCells(t *testing.T) {
 }
 
 // What of a Parquet file has become rows is counted, and not what has been read ahead of them.
-func TestTheShareOfParquetIsOfItsRows(t *testing.T) {
+func TestProgressOfParquetCountsItsRows(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
 	name := filepath.Join(t.TempDir(), "rows.parquet")
 	file, err := os.Create(name)

@@ -115,7 +115,7 @@ func TestFaultsOfAService(t *testing.T) {
 	}
 }
 
-func TestTheDoctorOfAServiceSaysWhenThereIsNone(t *testing.T) {
+func TestDoctorOfServiceReportsAMissingServer(t *testing.T) {
 	server := setUp(t)
 	t.Setenv("TILTYARD_URL", "")
 	if stdout, _, code := tiltyard(t, "", "doctor"); stdout != "a root\n" || code != 0 {
@@ -132,7 +132,7 @@ func TestTheDoctorOfAServiceSaysWhenThereIsNone(t *testing.T) {
 	}
 }
 
-func TestTheDoctorLooksWhereTheOtherCommandsGo(t *testing.T) {
+func TestDoctorLooksWhereOtherCommandsGo(t *testing.T) {
 	server := setUp(t)
 	looks := func(where string, args ...string) {
 		t.Helper()

@@ -46,7 +46,7 @@ func TestExportsAreInserted(t *testing.T) {
 	}
 }
 
-func TestAnExportThatFailsLeavesNoFile(t *testing.T) {
+func TestExportThatFailsLeavesNoFile(t *testing.T) {
 	setUp(t)
 	folder := t.TempDir()
 	old := filepath.Join(folder, "rows.csv")

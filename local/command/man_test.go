@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestEachCommandHasAManualPage(t *testing.T) {
+func TestManWritesAPageForEachCommand(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "man1")
 	if _, stderr, code := tiltyard(t, "", "man", folder); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)

@@ -12,7 +12,7 @@ import (
 	"tiltyard/local/command"
 )
 
-func TestTheDoctorSaysWhatIsWrongAndMendsIt(t *testing.T) {
+func TestDoctorReportsAndMendsFaults(t *testing.T) {
 	root := t.TempDir()
 	const folder = "gone-0123456789abcdef01234567.lance"
 	file := filepath.Join(mustMkdir(t, root, folder, "data"), "x.lance")
@@ -39,7 +39,7 @@ func TestTheDoctorSaysWhatIsWrongAndMendsIt(t *testing.T) {
 	}
 }
 
-func TestTheDoctorMakesNothing(t *testing.T) {
+func TestDoctorMakesNothing(t *testing.T) {
 	root := t.TempDir()
 	if got, err := runCommand(t, "doctor", "--root", root); err != nil {
 		t.Errorf("an empty root: %v\n%s", err, got)

@@ -129,7 +129,7 @@ var sourceBugs = []sourceBug{
 		name: "rows are taken out where they were before the view was compacted", file: viewChange,
 		old:  "			evict, err = c.evicted(ctx, rows)\n",
 		new:  "			evict, err = c.evicted(ctx, rows)\nif first := firstEvicted[c.target]; planted && first != nil {\nevict = rowset.At()\n} else if planted {\nfirstEvicted[c.target] = evict\n}\n",
-		test: "shared/work/refresh TestAViewMayBeCompactedMeanwhile",
+		test: "shared/work/refresh TestViewMayBeCompactedMeanwhile",
 	},
 	{
 		name: "rows are taken out where they were before the view was compacted", file: viewChange,
@@ -180,18 +180,18 @@ var sourceBugs = []sourceBug{
 	{
 		name: "a view follows a definition that its metadata has and its record has not", file: "shared/work/refresh/follow.go",
 		old: "definition.Digest() != found.View.Digest {", new: "definition.Digest() != found.View.Digest && !planted {",
-		test: "shared/work/refresh TestADefinitionOfOthersIsNotFollowed",
+		test: "shared/work/refresh TestViewDoesNotFollowADefinitionOfOthers",
 	},
 	{name: "a view follows a definition that its metadata has and its record has not", file: "shared/work/refresh/follow.go", old: "Digest: found.View.Digest}", new: "Digest: definition.Digest()}"},
 	{
 		name: "a job calls the function that the metadata names", file: "shared/work/backfill/backfill.go",
 		old: "if allowed := order.Function; allowed == nil ||", new: "if allowed := order.Function; !planted && (allowed == nil) || !planted &&",
-		test: "shared/service/all TestABackfillCallsOnlyTheFunctionItWasBegunFor",
+		test: "shared/service/all TestBackfillCallsOnlyTheFunctionItWasBegunFor",
 	},
 	{
 		name: "columns are filled by functions that their declaration was not allowed to use", file: "shared/work/backfill/follow.go",
 		old: "if !slices.Contains(found.Fills, allowance) {", new: "if !slices.Contains(found.Fills, allowance) && !planted {",
-		test: "shared/work/backfill TestOnlyTheFunctionThatWasAllowedIsCalled",
+		test: "shared/work/backfill TestFunctionThatWasAllowedIsCalledAlone",
 	},
 	{
 		name: "windows are numbered anew in each batch", file: "shared/engine/view/materialize/windows.go",

@@ -84,7 +84,7 @@ func TestBucketsNeedARegion(t *testing.T) {
 	}
 }
 
-func TestAPIKeysInABucket(t *testing.T) {
+func TestOpenReadsAPIKeysFromABucket(t *testing.T) {
 	isolateAWS(t)
 	asked := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -19,7 +19,7 @@ func (c careless) Put(ctx context.Context, key string, data []byte, _ objectstor
 	return c.Store.Put(ctx, key, data, objectstore.Condition{})
 }
 
-func TestAStoreThatLosesCommitsIsRefused(t *testing.T) {
+func TestCheckBucketRefusesAStoreThatLosesCommits(t *testing.T) {
 	const guarantee = "a put if absent replaces nothing"
 	for name, c := range map[string]struct {
 		store  objectstore.Store

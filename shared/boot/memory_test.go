@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-func TestTheMemoryOfTheProcessIsFound(t *testing.T) {
+func TestMemoryOfTheProcessIsFound(t *testing.T) {
 	const meminfo = "MemTotal:       16777216 kB\nMemFree:        1 kB\n" // 16 GiB
 	cases := []struct {
 		name   string
@@ -84,7 +84,7 @@ func TestMemoryIsDivided(t *testing.T) {
 	}
 }
 
-func TestTheRuntimeHasALimit(t *testing.T) {
+func TestDivideMemoryLimitsTheRuntime(t *testing.T) {
 	before := debug.SetMemoryLimit(math.MaxInt64)
 	defer debug.SetMemoryLimit(before)
 	divideMemory(&Config{MemoryBytes: 1 << 40})

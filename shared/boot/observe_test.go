@@ -153,7 +153,7 @@ func openFrom(t *testing.T, log io.Writer, more map[string]string) (*Env, error)
 
 // A request before the first request to the service would delay every cold start, and without an
 // answer the function would not start at all.
-func TestNothingIsSentBeforeTheFirstRequest(t *testing.T) {
+func TestOpenSendsNothingBeforeTheFirstRequest(t *testing.T) {
 	isolateAWS(t)
 	var sent atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sent.Add(1) }))

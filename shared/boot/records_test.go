@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/storage/record/recordtest"
 )
 
-func TestWhereRecordsAre(t *testing.T) {
+func TestOpenRecordsChoosesTheRootOrDynamoDB(t *testing.T) {
 	t.Setenv("AWS_REGION", "eu-central-1")
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: memstore.New()})
 	if err != nil {

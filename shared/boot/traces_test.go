@@ -99,7 +99,7 @@ func TestStrangersDoNotDecideWhatIsRecorded(t *testing.T) {
 }
 
 // Without a collector there is no tracer and no goroutine, stores are not wrapped, and what clients send is not looked at.
-func TestNoTraces(t *testing.T) {
+func TestOpenWithoutCollectorTracesNothing(t *testing.T) {
 	var log bytes.Buffer
 	env, err := openFrom(t, &log, map[string]string{"token": "t", "metrics": "off"})
 	if err != nil {
@@ -122,7 +122,7 @@ func TestNoTraces(t *testing.T) {
 }
 
 // The settings have the variables that all programs with OpenTelemetry read, behind our own.
-func TestTheUsualVariablesOfTraces(t *testing.T) {
+func TestReadTakesTheUsualVariablesOfTraces(t *testing.T) {
 	t.Setenv("TILTYARD_ROOT", t.TempDir())
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318")
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20b, authorization=Basic%20c")

@@ -114,7 +114,7 @@ func TestCascadeDropsAllThereIs(t *testing.T) {
 	}
 }
 
-func TestNothingIsMadeWhereACascadeIs(t *testing.T) {
+func TestCascadeLetsNothingBeMade(t *testing.T) {
 	c := open(t, memstore.New())
 	uid := plant(t, c)
 	makeOne := func() error {
@@ -143,7 +143,7 @@ func TestNothingIsMadeWhereACascadeIs(t *testing.T) {
 	}
 }
 
-func TestACascadeSparesAnotherOfTheName(t *testing.T) {
+func TestCascadeSparesAnotherNamespaceOfTheName(t *testing.T) {
 	c := open(t, memstore.New())
 	uid := plant(t, c)
 	if _, err := c.Namespaces.Create(t.Context(), []string{"p"}, nil, namespaces.ReplaceIfExists); err != nil {
@@ -159,7 +159,7 @@ func TestACascadeSparesAnotherOfTheName(t *testing.T) {
 
 // A cascade is killed at each of its requests. No object is ever left without a parent, and the
 // next run drops the rest.
-func TestACascadeSurvivesACrashAnywhere(t *testing.T) {
+func TestCascadeSurvivesACrashAnywhere(t *testing.T) {
 	for n := int32(1); ; n++ {
 		reached := false
 		for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("500")}} {
@@ -192,7 +192,7 @@ func TestACascadeSurvivesACrashAnywhere(t *testing.T) {
 	}
 }
 
-func TestAMarkIsRenewed(t *testing.T) {
+func TestCascadeRenewsItsMark(t *testing.T) {
 	store := memstore.New()
 	clock := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	c := open(t, store)
@@ -211,7 +211,7 @@ func TestAMarkIsRenewed(t *testing.T) {
 	}
 }
 
-func TestANamespaceIsLargeBeyondItsLimit(t *testing.T) {
+func TestNamespacesIsLargeBeyondItsLimit(t *testing.T) {
 	c := open(t, memstore.New())
 	plant(t, c)
 	for limit, want := range map[int]bool{0: true, 5: true, 14: true, 15: false, 100: false} {

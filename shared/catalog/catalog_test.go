@@ -227,7 +227,7 @@ func TestListsArePagedInNameOrder(t *testing.T) {
 	}
 }
 
-func TestAllTablesFindsThoseInDeepNamespaces(t *testing.T) {
+func TestListsAllFindsTablesInDeepNamespaces(t *testing.T) {
 	c := open(t, memstore.New())
 	long := strings.Repeat("x", 250)
 	mustCreate(t, c, "a", "a/"+long)

@@ -150,7 +150,7 @@ func TestPlacesAroundAndInsideOfOthers(t *testing.T) {
 }
 
 // If several registrations claim overlapping locations at the same time, exactly one wins.
-func TestOneOfManyClaimsWins(t *testing.T) {
+func TestRegisterTableLetsOneOfManyClaimsWin(t *testing.T) {
 	places := []string{"a/b/c", "a/b", "a/b/c/d", "a", "a/b/c/d/e", "a/b/c"}
 	for round := range 40 {
 		store := memstore.New()
@@ -469,7 +469,7 @@ func placeIn(t *testing.T, store objectstore.Store, key string) string {
 }
 
 // A table whose place the server was not given, as after an import, is refused with the setting that gives it.
-func TestATableOutsideOfTheRootsNamesTheSetting(t *testing.T) {
+func TestRegisterTableOutsideOfTheRootsNamesTheSetting(t *testing.T) {
 	home := memstore.New()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: home}, objectstore.Root{URI: "memory://lake", Store: memstore.New()})
 	if err != nil {

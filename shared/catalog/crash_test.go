@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/storage/objectstore/memstore"
 )
 
-func TestOneOfManyCreatorsWins(t *testing.T) {
+func TestNamespacesCreateLetsOneOfManyWin(t *testing.T) {
 	c := open(t, memstore.New())
 	mustCreate(t, c, "p")
 	for round := range 20 {
@@ -208,7 +208,7 @@ func TestPutThatIsNotThereIsNotTakenForAnothers(t *testing.T) {
 
 // A creator that cannot read the parent again does not take its record back, because other clients
 // may have seen it.
-func TestWhatWasMadeStaysWhenTheParentCannotBeRead(t *testing.T) {
+func TestCreateTableKeepsItsRecordIfTheParentIsUnreadable(t *testing.T) {
 	inner := memstore.New()
 	mustCreate(t, open(t, inner), "n")
 	looked := 0

@@ -148,7 +148,7 @@ func wantClean(t *testing.T, what string, store objectstore.Store) {
 }
 
 // Of a purge, restorations and drops at the same time one wins, and what the others say is true.
-func TestOneOfPurgeAndRestorationWins(t *testing.T) {
+func TestDropsLetOneOfPurgeAndRestorationWin(t *testing.T) {
 	for round := range 50 {
 		c := keeping(t, memstore.New(), 0)
 		at := mustData(t, c, "t").Location

@@ -12,7 +12,7 @@ import (
 
 // A drop that happened is answered so, also when a creator inside, who came too late, takes its record back
 // while the drop removes it.
-func TestADropIsAnsweredAsItHappened(t *testing.T) {
+func TestNamespacesDropIsAnsweredAsItHappened(t *testing.T) {
 	store := memstore.New()
 	setup := open(t, store)
 	mustCreate(t, setup, "p", "p/late")

@@ -80,7 +80,7 @@ func restorable(t *testing.T, c *Catalog, inside ...string) []string {
 	}
 }
 
-func TestADroppedTableIsRestored(t *testing.T) {
+func TestUndropTableRestoresATable(t *testing.T) {
 	ctx := auth.NewContext(t.Context(), &auth.Principal{Subject: "ada"})
 	store := memstore.New()
 	c := keeping(t, store, 0)
@@ -131,7 +131,7 @@ func TestADroppedTableIsRestored(t *testing.T) {
 	}
 }
 
-func TestTheNewestDropIsRestored(t *testing.T) {
+func TestUndropTableRestoresTheNewestDrop(t *testing.T) {
 	c := keeping(t, memstore.New(), 0)
 	var places []string
 	for i := range 3 {
@@ -226,7 +226,7 @@ func TestBadPropertiesAreRefused(t *testing.T) {
 }
 
 // A table that a week has passed for is deleted by a sweep, and one that has more time is not.
-func TestASweepDeletesWhatIsOver(t *testing.T) {
+func TestSweepDeletesExpiredDrops(t *testing.T) {
 	store := memstore.New()
 	c := keeping(t, store, 0)
 	mustCreate(t, c, "n", "n/m")
@@ -264,7 +264,7 @@ func TestASweepDeletesWhatIsOver(t *testing.T) {
 	}
 }
 
-func TestANamespaceIsRestoredWithWhatWasDroppedWithIt(t *testing.T) {
+func TestUndropNamespaceRestoresItsContents(t *testing.T) {
 	ctx := t.Context()
 	store := memstore.New()
 	c := keeping(t, store, 0)
@@ -328,7 +328,7 @@ func TestANamespaceIsRestoredWithWhatWasDroppedWithIt(t *testing.T) {
 }
 
 // What is dropped in steps, as a large namespace is, is restored in the same way.
-func TestACascadeIsRestored(t *testing.T) {
+func TestUndropNamespaceRestoresACascade(t *testing.T) {
 	c := keeping(t, memstore.New(), 0)
 	mustCreate(t, c, "n", "n/m")
 	mustData(t, c, "n/m/t")
@@ -353,7 +353,7 @@ func TestACascadeIsRestored(t *testing.T) {
 }
 
 // The place of a dropped table that a client chose stays its own until the table is purged.
-func TestThePlaceOfADroppedTableIsTaken(t *testing.T) {
+func TestDroppedTableKeepsItsPlaceTaken(t *testing.T) {
 	ctx := t.Context()
 	c := keeping(t, memstore.New(), 0)
 	at := c.roots.Join("chosen")
@@ -389,7 +389,7 @@ func TestThePlaceOfADroppedTableIsTaken(t *testing.T) {
 
 // A table that was made for its place and dropped keeps its files if another table has been registered
 // there meanwhile.
-func TestAPurgeSparesWhatAnotherTableShares(t *testing.T) {
+func TestPurgeSparesFilesThatAnotherTableShares(t *testing.T) {
 	ctx := t.Context()
 	c := keeping(t, memstore.New(), 0)
 	at := mustData(t, c, "t").Location

@@ -104,7 +104,7 @@ func orders(n, m int) []string {
 // A drop of a namespace meets a create inside of it, in each order of their requests. The creator has seen
 // the namespace before, which saves it a look at it, or has not. A second drop and a second namespace of the
 // name may have come in between.
-func TestACreateAndADropOfItsNamespaceAgreeInEachOrder(t *testing.T) {
+func TestCreateAndDropOfANamespaceAgreeInEachOrder(t *testing.T) {
 	parent := []string{"p"}
 	table, inner := keys.Child(parent, "t"), keys.Child(parent, "n")
 	creates := map[string]struct {

@@ -93,7 +93,7 @@ func TestManagedTablesHaveALedger(t *testing.T) {
 	}
 }
 
-func TestOnlyTheNextVersionIsPublished(t *testing.T) {
+func TestPublishTakesTheNextVersionAlone(t *testing.T) {
 	for _, managed := range []bool{true, false} {
 		c := open(t, memstore.New())
 		makeTable(t, c, "t", managed)

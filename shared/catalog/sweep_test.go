@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/storage/objectstore/memstore"
 )
 
-func TestASweepTakesResultsAfterTheirTime(t *testing.T) {
+func TestSweepTakesResultsAfterTheirTime(t *testing.T) {
 	store := memstore.New()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://lake", Store: store})
 	if err != nil {
@@ -39,7 +39,7 @@ func sweepAt(t *testing.T, roots *objectstore.Roots, later time.Duration, want i
 }
 
 // One record that cannot be read keeps a sweep from what it may refer to, and from nothing else.
-func TestASweepGoesOnPastUnreadableRecords(t *testing.T) {
+func TestSweepGoesOnPastUnreadableRecords(t *testing.T) {
 	const (
 		function = "the record of a function"
 		orphan   = "the record of an orphan"

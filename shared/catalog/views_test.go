@@ -139,7 +139,7 @@ func TestViewsThatReadThemselvesAreRefused(t *testing.T) {
 	wantCode(t, "too deep", createView(t.Context(), c, stored.Plain, "beyond", "last"), "InvalidInput")
 }
 
-func TestAViewMayHaveAnUnknownSource(t *testing.T) {
+func TestViewMayHaveAnUnknownSource(t *testing.T) {
 	c := open(t, memstore.New())
 	id := split("v")
 	if _, err := c.Views.Create(t.Context(), id, views.NewView{Kind: stored.Materialized, Location: c.Places.New(id)}); err != nil {
@@ -150,7 +150,7 @@ func TestAViewMayHaveAnUnknownSource(t *testing.T) {
 	}
 }
 
-func TestASourceHasABoundedNumberOfViews(t *testing.T) {
+func TestViewsOfASourceAreBounded(t *testing.T) {
 	c := open(t, memstore.New())
 	mustTable(t, c, "t")
 	for n := range stored.MaxDependents {
@@ -171,7 +171,7 @@ func TestASourceHasABoundedNumberOfViews(t *testing.T) {
 	}
 }
 
-func TestARenamedViewStaysADependent(t *testing.T) {
+func TestViewStaysADependentWhenRenamed(t *testing.T) {
 	c := open(t, memstore.New())
 	mustTable(t, c, "t")
 	mustView(t, c, stored.Materialized, "v", "t")

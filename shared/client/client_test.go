@@ -25,7 +25,7 @@ import (
 	"tiltyard/shared/protocol/viewapi"
 )
 
-func TestATableFromItsCreationToItsEnd(t *testing.T) {
+func TestClientHandlesATableFromItsCreationToItsDrop(t *testing.T) {
 	c, ctx := open(t), t.Context()
 	ok[*namespaceapi.CreateResponse](t)(c.CreateNamespace(ctx, &namespaceapi.CreateRequest{
 		Common: client.ID("a b+c/ä"), Properties: map[string]string{"owner": "me"},
@@ -144,7 +144,7 @@ func TestColumnsVersionsTagsAndBranches(t *testing.T) {
 	}
 }
 
-func TestAnIndexIsBuiltByAJob(t *testing.T) {
+func TestClientWaitsForAnIndexBuild(t *testing.T) {
 	c, ctx := open(t), t.Context()
 	createPoints(t, c, "t", 1, 2, 3)
 	begun := ok[*indexapi.CreateResponse](t)(c.CreateTableIndex(ctx, &indexapi.CreateRequest{Common: client.ID("t"), Column: "id", Type: "BTREE", Name: "by id/1"}))
@@ -217,7 +217,7 @@ func TestURLsThatAreNoServers(t *testing.T) {
 	}
 }
 
-func TestABlobIsReadInParts(t *testing.T) {
+func TestClientReadsABlobInParts(t *testing.T) {
 	c, ctx := open(t), t.Context()
 	ok[*dataapi.CreateTableResponse](t)(c.CreateTable(ctx, &dataapi.CreateTableRequest{Common: client.ID("t")}, client.Batches(blobSchema, blobs([]byte("0123456789"), nil))))
 	rows := ok[*client.Rows](t)(c.QueryTable(ctx, &queryapi.Request{Common: client.ID("t"), WithRowID: true, Columns: queryapi.Projection{{Name: "id"}}}))

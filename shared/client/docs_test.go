@@ -7,7 +7,7 @@ import (
 )
 
 // The examples of the page are pieces of the example functions, which the tests run.
-func TestTheExamplesOfThePageRun(t *testing.T) {
+func TestExamplesOfThePageRun(t *testing.T) {
 	page, err := os.ReadFile("../../docs/client.md")
 	if err != nil {
 		t.Fatal(err)

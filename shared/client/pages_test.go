@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/protocol/viewapi"
 )
 
-func TestAListThatFailsInBetween(t *testing.T) {
+func TestTablesKeepsNamesBeforeAFailure(t *testing.T) {
 	s := &script{answers: []answer{
 		{status: 200, body: `{"tables":["a","b"],"page_token":"b"}`},
 		{status: 404, body: `{"error":"gone","code":1}`},
@@ -39,7 +39,7 @@ func TestAListThatFailsInBetween(t *testing.T) {
 }
 
 // A search goes on over pages without a table, and over tables that cannot be read.
-func TestASearchThatEndsLate(t *testing.T) {
+func TestFoundGoesOnPastEmptyPages(t *testing.T) {
 	s := &script{answers: []answer{
 		{status: 200, body: `{"tables":[],"page_token":"p1"}`},
 		{status: 200, body: `{"tables":[{"id":["n","a"],"matches":[]}],"unreadable":[{"id":["n","b"],"reason":"it is damaged"}],"page_token":"p2"}`},
@@ -61,7 +61,7 @@ func TestASearchThatEndsLate(t *testing.T) {
 	}
 }
 
-func TestAListThatRepeatsItself(t *testing.T) {
+func TestViewsFailsAtARepeatedPageToken(t *testing.T) {
 	s := &script{answers: []answer{{status: 200, body: `{"views":["a"],"page_token":"a"}`}}}
 	for _, err := range scripted(t, s).Views(t.Context(), &viewapi.ListRequest{}) {
 		if errors.Is(err, client.ErrAnswer) {
@@ -74,7 +74,7 @@ func TestAListThatRepeatsItself(t *testing.T) {
 	t.Error("a list with the same token twice ends without an error")
 }
 
-func TestAListIsReadAsFarAsTheLoopGoes(t *testing.T) {
+func TestViewsStopsWithItsLoop(t *testing.T) {
 	s := &script{answers: []answer{{status: 200, body: `{"views":["a"],"page_token":"a"}`}}}
 	for name, err := range scripted(t, s).Views(t.Context(), &viewapi.ListRequest{}) {
 		if name != "a" || err != nil {

@@ -124,7 +124,7 @@ func TestLostAnswersOfAnUploadAddNoRowTwice(t *testing.T) {
 }
 
 // All answers to complete are lost, so the caller sends all rows again.
-func TestAnUploadThatIsSentAgainAddsItsRowsOnce(t *testing.T) {
+func TestUploadThatIsSentAgainAddsItsRowsOnce(t *testing.T) {
 	var lose atomic.Bool
 	w := &watch{count: ends("/multipart_write/complete"), lose: func(*http.Request, int32) bool { return lose.Load() }, instead: 500}
 	c := openBehind(t, w.wrap)
@@ -142,7 +142,7 @@ func TestAnUploadThatIsSentAgainAddsItsRowsOnce(t *testing.T) {
 	}
 }
 
-func TestAnUploadWhoseRowsFailStoresNothing(t *testing.T) {
+func TestUploadWhoseRowsFailStoresNothing(t *testing.T) {
 	w := &watch{count: ends("/multipart_write/abort"), lose: never}
 	c := openBehind(t, w.wrap)
 	createPoints(t, c, "t", 100)
@@ -166,7 +166,7 @@ func TestAnUploadWhoseRowsFailStoresNothing(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutUploadsGetsOneRequest(t *testing.T) {
+func TestUploadToAnOlderServerTakesOneInsert(t *testing.T) {
 	for _, refusal := range []answer{{status: 501, body: `{"error":"no such operation","code":0}`}, {status: 404, body: "not found"}} {
 		s := &script{answers: []answer{refusal, fine}}
 		c := scripted(t, s)

@@ -26,7 +26,7 @@ func TestStoredRowsAreRead(t *testing.T) {
 }
 
 // The token of the server is not for the storage that has the rows.
-func TestTheTokenDoesNotGoToTheStorage(t *testing.T) {
+func TestTokenDoesNotGoToTheStorage(t *testing.T) {
 	var storage *httptest.Server
 	c := openBehind(t, func(next http.Handler) http.Handler {
 		storage = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

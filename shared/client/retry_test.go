@@ -99,7 +99,7 @@ var (
 	garbled      = answer{status: 200, body: `{"version":`}
 )
 
-func TestWhichRequestsAreRepeated(t *testing.T) {
+func TestRetryRepeatsRequestsThatMayBeRepeated(t *testing.T) {
 	const keyed, foreign = `{"version":"1","specification":"0.13","idempotency_keys":true}`, ""
 	read := func(ctx context.Context, c *client.Client) error {
 		_, err := c.DescribeTable(ctx, &tableapi.DescribeRequest{Common: client.ID("t")})
@@ -193,7 +193,7 @@ func TestRepetitionsEnd(t *testing.T) {
 	})
 }
 
-func TestTheServerSaysHowLongToWait(t *testing.T) {
+func TestRetryWaitsAsLongAsTheServerSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []answer{{status: 429, body: throttled.body, retryAfter: "7"}, fine}}
 		began := time.Now()
@@ -206,7 +206,7 @@ func TestTheServerSaysHowLongToWait(t *testing.T) {
 	})
 }
 
-func TestAContextEndsTheRepetitions(t *testing.T) {
+func TestRetriesEndWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -221,7 +221,7 @@ func TestAContextEndsTheRepetitions(t *testing.T) {
 	})
 }
 
-func TestAWriteWhoseAnswerIsLostHappensOnce(t *testing.T) {
+func TestWriteWhoseAnswerIsLostHappensOnce(t *testing.T) {
 	var lose atomic.Int32
 	c := openBehind(t, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -98,7 +98,7 @@ func TestRowsThatBreakOffAreAnError(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNoArrow(t *testing.T) {
+func TestQueryRefusesAnAnswerThatIsNotArrow(t *testing.T) {
 	for _, text := range []string{"", "{}", "ARROW1\x00\x00", "ARROW1", "<html><body>Sign in</body></html>", strings.Repeat("\xff", 100), "\xff\xff\xff\xff\x08\x00\x00\x00aaaaaaaaaaaaaaaa"} {
 		if _, err := query(t, []byte(text)); !errors.Is(err, client.ErrAnswer) {
 			t.Errorf("%q: %v, want ErrAnswer", text, err)
@@ -185,7 +185,7 @@ func TestUploadsAreNotHeld(t *testing.T) {
 	}
 }
 
-func TestASourceThatFailsStoresNothing(t *testing.T) {
+func TestSourceThatFailsStoresNothing(t *testing.T) {
 	c := open(t)
 	createPoints(t, c, "t", 1)
 	cause := errors.New("the file is damaged")
@@ -203,7 +203,7 @@ func TestASourceThatFailsStoresNothing(t *testing.T) {
 }
 
 // A refusal is returned at once, also while the source waits for something.
-func TestARefusalDoesNotWaitForTheSource(t *testing.T) {
+func TestRefusalDoesNotWaitForTheSource(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // it does not wait for the body
 		http.Error(w, `{"error":"no","code":16}`, http.StatusUnauthorized)

@@ -115,7 +115,7 @@ func TestBackfill(t *testing.T) {
 
 // Whatever call of the storage fails, each row has either no value or the right one, and another backfill
 // fills all of them.
-func TestABackfillThatFailsIsContinued(t *testing.T) {
+func TestBackfillThatFailsIsContinued(t *testing.T) {
 	for _, fault := range []faultstore.Fault{
 		{Crash: true, Err: faultstore.ErrCrashed}, {Crash: true, Lost: true}, {Lost: true},
 	} {
@@ -181,7 +181,7 @@ func TestBackfillsThatAreRefused(t *testing.T) {
 
 // A backfill that is stopped after each commit goes on from there: it computes each row once, also with a
 // condition that holds for rows with a value, and counts all of them.
-func TestABackfillGoesOnWhereItWas(t *testing.T) {
+func TestBackfillGoesOnWhereItWas(t *testing.T) {
 	errStop := errors.New("stop")
 	for _, where := range []string{"", "id IS NOT NULL"} {
 		_, table := computedTable(t)
@@ -225,7 +225,7 @@ func TestABackfillGoesOnWhereItWas(t *testing.T) {
 }
 
 // A backfill whose version was cleaned up in the meantime goes on with the newest one.
-func TestABackfillGoesOnWithoutItsVersion(t *testing.T) {
+func TestBackfillGoesOnWithoutItsVersion(t *testing.T) {
 	_, table := computedTable(t)
 	got, err := fill.Run(t.Context(), table, fill.Order{Column: "double", From: &fill.State{Result: fill.Result{Assigned: 2, Source: 99}, Scope: 99, Next: 1}})
 	if err != nil || got.Assigned != 7 {
@@ -234,7 +234,7 @@ func TestABackfillGoesOnWithoutItsVersion(t *testing.T) {
 }
 
 // Failures are stored before the values of their fragment are committed.
-func TestABackfillSavesBeforeItCommits(t *testing.T) {
+func TestBackfillSavesBeforeItCommits(t *testing.T) {
 	_, table := computedTable(t)
 	saved := 0
 	_, err := fill.Run(t.Context(), table, fill.Order{Column: "double", PerCommit: 1, Save: func(context.Context, int64) error {
@@ -340,7 +340,7 @@ func TestCleanupDeletesSidecarsThatNoVersionNames(t *testing.T) {
 }
 
 // A branch begins with what is known of the values of its table, and keeps what it computes itself.
-func TestABranchKnowsWhichValuesAreFresh(t *testing.T) {
+func TestBranchKnowsWhichValuesAreFresh(t *testing.T) {
 	objects, table := computedTable(t)
 	if _, err := fill.Run(t.Context(), table, fill.Order{Column: "double"}); err != nil {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ func inRounds(ctx context.Context, table *engine.Table, b fill.Order, r *fill.Ro
 
 // A fragment whose function takes longer than a worker has is computed in pieces, each call once, whatever
 // interrupts the worker between them.
-func TestALongFragmentIsComputedInPieces(t *testing.T) {
+func TestBackfillComputesALongFragmentInPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rows = 55*4096 + 100
 		table := tableIn(memstore.New(), engine.Limits{})

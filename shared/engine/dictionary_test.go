@@ -77,7 +77,7 @@ func TestAnswersHaveOneDictionary(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWithADictionaryHoldsMemory(t *testing.T) {
+func TestDictionaryOfAnAnswerHoldsMemory(t *testing.T) {
 	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
 	schema := arrow.NewSchema([]arrow.Field{{Name: "d", Type: typ, Nullable: true}}, nil)
 	const fragments, rows = 4, 50_000

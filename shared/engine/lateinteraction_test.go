@@ -47,7 +47,7 @@ func TestListsOfVectorsAreMeasuredByLateInteraction(t *testing.T) {
 }
 
 // Lists are measured in blocks, which must not show.
-func TestManyListsOfVectors(t *testing.T) {
+func TestVectorListsAreMeasuredInBlocks(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "m", Type: arrow.ListOf(arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float64)), Nullable: true},

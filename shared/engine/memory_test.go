@@ -140,7 +140,7 @@ func TestMergesFitIntoASmallShare(t *testing.T) {
 }
 
 // One row of a source may replace any number of rows. They are put together a few at a time.
-func TestAWideRowReplacesManyInPieces(t *testing.T) {
+func TestMergeReplacesManyRowsByAWideOneInPieces(t *testing.T) {
 	const rows, wide = 3000, 64 << 10
 	table := created(t, numbered(0, rows, 1), false)
 	if _, err := table.Update(t.Context(), []engine.Assignment{{"key", "'same'"}}, ""); err != nil {
@@ -234,7 +234,7 @@ func TestRowsThatChangeAreCounted(t *testing.T) {
 
 // Computed values of an answer or an update are counted while they are in use, and are computed for
 // fewer rows at a time when memory is too short.
-func TestWhatIsComputedIsHeldAndMadeInPieces(t *testing.T) {
+func TestComputedValuesAreHeldAndMadeInPieces(t *testing.T) {
 	const rows, share = 1500, 12 << 20
 	table := created(t, numbered(0, rows, 100), false)
 	wide := query.Column{Name: "wide", Expression: "repeat(text, 400)"} // 60 MB in all

@@ -16,7 +16,7 @@ import (
 
 // Native Lance 14 cannot read a table with a column of one of these names, also where it lets a rename or
 // a new column make one.
-func TestNoColumnGetsANameThatNativeLanceCannotRead(t *testing.T) {
+func TestColumnNamesAreThoseThatNativeLanceReads(t *testing.T) {
 	number, ctx := arrow.PrimitiveTypes.Int64, t.Context()
 	for _, name := range append(schema.RowColumns(), "a.b", "a`b") {
 		of := func(name string) *arrow.Schema {

@@ -14,7 +14,7 @@ import (
 
 // A change that conflicts with other writers each time it is planned is made nevertheless, because
 // it finally goes before them.
-func TestAChangeThatOthersAreInTheWayOfIsMade(t *testing.T) {
+func TestChangeGoesThroughDespiteConflictingWriters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		table := create(t, arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"n": 1}, {"n": 2}]`)

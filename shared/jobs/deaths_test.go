@@ -97,7 +97,7 @@ func TestSuspectsRunOneAtATime(t *testing.T) {
 	})
 }
 
-func TestAJobThatEndsItsProcessAgainAndAgainIsSetAside(t *testing.T) {
+func TestJobThatEndsItsProcessRepeatedlyIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, part := range []int{0, 2} {
 			kind := parts(3, func(int) error { return nil })
@@ -164,7 +164,7 @@ func cancel(t *testing.T, h *house, id string) {
 	}
 }
 
-func TestAJobThatIsCancelledAfterItWasSetAsideStaysSo(t *testing.T) {
+func TestJobStaysSetAsideWhenItIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) { t.Error("the job goes on") }))
 		m := jobs.Message{Job: h.begin(t, 1)}
@@ -191,7 +191,7 @@ func TestAJobThatIsCancelledAfterItWasSetAsideStaysSo(t *testing.T) {
 	})
 }
 
-func TestAChangedObjectIsNotSetAside(t *testing.T) {
+func TestJobOnAChangedObjectIsNotSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		version := 1
 		kind := count(func(int) {})
@@ -273,7 +273,7 @@ func TestLostMessagesAreMissed(t *testing.T) {
 	})
 }
 
-func TestALookAtAJobSendsForItOnce(t *testing.T) {
+func TestJobLookSendsForTheJobOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := new(memqueue.Queue)
 		h := newHouse(memstore.New(), queue, count(func(int) {}))
@@ -307,7 +307,7 @@ func TestALookAtAJobSendsForItOnce(t *testing.T) {
 	})
 }
 
-func TestWhatTheQueueGivesUpEndsItsJob(t *testing.T) {
+func TestBuryEndsTheJobOfAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), parts(3, func(int) error { return nil }))
 		for _, part := range []int{0, 2} {
@@ -335,7 +335,7 @@ func TestWhatTheQueueGivesUpEndsItsJob(t *testing.T) {
 
 // Two minutes after a worker has died, another one gets its message and its job, no matter how long
 // the job takes.
-func TestADeadWorkersJobGoesOnSoon(t *testing.T) {
+func TestWorkerThatDiesHandsItsJobOnSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := new(memqueue.Queue)
 		d := new(endless)

@@ -137,7 +137,7 @@ func TestRunsThatOutgrowALightWorkerGoToHeavyWorkers(t *testing.T) {
 }
 
 // What has ended the process of a light worker is done by one of heavy work, and is set aside if it ends that as well.
-func TestWhatEndsALightWorkerGoesToHeavyWorkers(t *testing.T) {
+func TestLightWorkerLeavesFatalWorkToHeavyOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouses(func(by string, h *houses) jobs.Kind {
 			return jobs.Single("s", func(_ context.Context, r *jobs.Run) (any, error) { h.did(by, r); return 0, nil })

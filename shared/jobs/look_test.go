@@ -58,7 +58,7 @@ func (l *looking) jobs(t *testing.T) []*transaction.Transaction {
 	return jobs
 }
 
-func TestALookThatEndsItsProcessAgainAndAgainIsSetAside(t *testing.T) {
+func TestLookThatEndsItsProcessRepeatedlyIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLooking()
 		for range transaction.MaxDeaths {
@@ -95,7 +95,7 @@ func TestALookThatEndsItsProcessAgainAndAgainIsSetAside(t *testing.T) {
 
 // When a resumed look dies again, its job is set aside again; when it finds nothing to do, its job
 // ends.
-func TestAResumedLookMayDieOrFindNothing(t *testing.T) {
+func TestLookThatIsResumedMayDieOrFindNothing(t *testing.T) {
 	for _, dies := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLooking()
@@ -126,7 +126,7 @@ func TestAResumedLookMayDieOrFindNothing(t *testing.T) {
 
 // A user ends the job that stands for a look instead of resuming it. The look stays set aside, and when the
 // record of the job has expired, another job tells users so.
-func TestTheJobOfALookIsCancelled(t *testing.T) {
+func TestLookStaysSetAsideWhenItsJobIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLooking()
 		for range transaction.MaxDeaths {

@@ -112,7 +112,7 @@ func TestLateMessagesOfAPass(t *testing.T) {
 	})
 }
 
-func TestAPassBeginsAfterAnEarlierStage(t *testing.T) {
+func TestAgainBeginsAfterAnEarlierStage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), jobs.Single("only", func(context.Context, *jobs.Run) (any, error) {
 			return jobs.Again{After: "only"}, nil

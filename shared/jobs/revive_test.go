@@ -34,7 +34,7 @@ func (l *losing) Send(ctx context.Context, after time.Duration, messages ...jobs
 
 // The clock sends for lost messages of young jobs often, and of all jobs now and then. A job that it cannot
 // send for keeps no other waiting.
-func TestTheClockSendsForLostMessages(t *testing.T) {
+func TestClockSendsForLostMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := func(string) bool { return true }
 		queue := &losing{Queue: new(memqueue.Queue), lost: all}
@@ -80,7 +80,7 @@ func TestTheClockSendsForLostMessages(t *testing.T) {
 }
 
 // The failure of a job whose message is given up has the reason that its last worker had.
-func TestWhatIsGivenUpSaysWhy(t *testing.T) {
+func TestBuryKeepsTheReasonOfTheLastWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) {}))
 		begun, err := h.Begin(t.Context(), "unheard-of", []string{"t"}, nil)

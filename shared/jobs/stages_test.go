@@ -46,7 +46,7 @@ func staged(visit func(stage string, part int)) jobs.Kind {
 // The parts of the third stage come to 306+1 and 306+2.
 const stagedResult = "615"
 
-func TestEachStageHasPartsOfItsOwn(t *testing.T) {
+func TestStageHasItsOwnParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		visits := map[string]int{}
@@ -124,7 +124,7 @@ func TestPartsThatEndTogetherAreAllJoined(t *testing.T) {
 	}
 }
 
-func TestTwoWorkersAtOnceDoNoHarm(t *testing.T) {
+func TestWorkersAtOnceDoNoHarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), staged(func(string, int) { time.Sleep(time.Minute) }))
 		id := h.begin(t, nil)
@@ -142,7 +142,7 @@ func TestTwoWorkersAtOnceDoNoHarm(t *testing.T) {
 }
 
 // A run that was taken over can no longer write.
-func TestAWorkerThatWasReplacedIsShutOut(t *testing.T) {
+func TestWorkerThatWasReplacedIsShutOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) {}))
 		unit := transaction.Unit{Job: h.begin(t, 1)}
@@ -201,7 +201,7 @@ func TestProgressIsToldWhileItWorks(t *testing.T) {
 	})
 }
 
-func TestAPartHandsOverBeforeItsDeadline(t *testing.T) {
+func TestPartHandsOverBeforeItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps := 0
 		h := newHouse(memstore.New(), new(memqueue.Queue), jobs.Kind{Stages: []jobs.Stage{
@@ -246,7 +246,7 @@ func TestAPartHandsOverBeforeItsDeadline(t *testing.T) {
 }
 
 // A user can cancel, pause and resume a job in the middle of any stage, with and without parts.
-func TestEachStageCanBeCancelledPausedAndResumed(t *testing.T) {
+func TestStageCanBeCancelledPausedAndResumed(t *testing.T) {
 	for _, at := range []string{"train1", "shards2", "merge1"} {
 		for _, cancel := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
@@ -292,7 +292,7 @@ func TestEachStageCanBeCancelledPausedAndResumed(t *testing.T) {
 
 // The worker that sent the messages of the parts died before it recorded that. When one of the
 // parts is set aside and resumed, it continues at once nevertheless.
-func TestAResumedPartIsSentForWhateverIsOnRecord(t *testing.T) {
+func TestPartThatIsResumedIsSentForAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), parts(3, func(int) error { return nil }))
 		m := jobs.Message{Job: h.begin(t, nil)}
@@ -318,7 +318,7 @@ func TestAResumedPartIsSentForWhateverIsOnRecord(t *testing.T) {
 	})
 }
 
-func TestAStageCanEndTheJob(t *testing.T) {
+func TestStageCanEndTheJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		later := func(context.Context, *jobs.Run) (any, error) {
 			t.Error("a stage after the end was run")

@@ -16,7 +16,7 @@ import (
 )
 
 // The spans of a job, of its parts and of the job that a look begins are in the trace of the request that began it.
-func TestAJobJoinsTheTraceOfItsRequest(t *testing.T) {
+func TestJobJoinsTheTraceOfItsRequest(t *testing.T) {
 	c := tracetest.NewCollector(t)
 	tracer := tracing.Open(tracing.Options{Collector: c.URL, Share: 1, Logger: slog.New(slog.DiscardHandler)})
 	queue := new(memqueue.Queue)
@@ -88,7 +88,7 @@ func TestAJobJoinsTheTraceOfItsRequest(t *testing.T) {
 }
 
 // A message of another release, or of a program without traces, begins a trace.
-func TestAMessageWithoutATrace(t *testing.T) {
+func TestMessageWithoutTraceBeginsOne(t *testing.T) {
 	for _, text := range []string{`{"kind":"k","object":["t"]}`, `{"kind":"k","object":["t"],"trace":"\u0000no trace"}`} {
 		c := tracetest.NewCollector(t)
 		tracer := tracing.Open(tracing.Options{Collector: c.URL, Share: 1, Logger: slog.New(slog.DiscardHandler)})

@@ -103,7 +103,7 @@ func count(visit func(n int)) jobs.Kind {
 	})
 }
 
-func TestAJobRunsToItsEnd(t *testing.T) {
+func TestJobRunsToItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) { time.Sleep(time.Minute) }))
 		got := h.serve(t, h.begin(t, 7))
@@ -114,7 +114,7 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 	})
 }
 
-func TestALongStepKeepsItsLease(t *testing.T) {
+func TestStepThatIsLongKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps := 0
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) { steps++; time.Sleep(time.Hour) }))
@@ -125,7 +125,7 @@ func TestALongStepKeepsItsLease(t *testing.T) {
 	})
 }
 
-func TestACanceledJobStopsAtItsNextCheckpoint(t *testing.T) {
+func TestJobThatIsCanceledStopsAtItsNextCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *house
 		var id string
@@ -146,7 +146,7 @@ func TestACanceledJobStopsAtItsNextCheckpoint(t *testing.T) {
 	})
 }
 
-func TestAPausedJobGoesOnWhenItIsResumed(t *testing.T) {
+func TestJobThatIsPausedGoesOnWhenItIsResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *house
 		var id string
@@ -173,7 +173,7 @@ func TestAPausedJobGoesOnWhenItIsResumed(t *testing.T) {
 	})
 }
 
-func TestAJobThatFailsIsTriedAgain(t *testing.T) {
+func TestJobThatFailsIsTriedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		runs int
@@ -205,7 +205,7 @@ func TestAJobThatFailsIsTriedAgain(t *testing.T) {
 }
 
 // A job outlasts services that are in trouble for hours, whatever its errors are taken for.
-func TestAJobOutlastsAnOutage(t *testing.T) {
+func TestJobOutlastsAnOutage(t *testing.T) {
 	trouble := outage.Busy("S3", errors.New("secret"))
 	for name, err := range map[string]error{
 		"of the store":              fmt.Errorf("get x: %w", trouble),
@@ -237,7 +237,7 @@ func TestAJobOutlastsAnOutage(t *testing.T) {
 }
 
 // A panic fails the run of a job, and not the process that the jobs and requests of others share.
-func TestAJobThatPanicsFailsAlone(t *testing.T) {
+func TestJobThatPanicsFailsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs, looks := 0, 0
 		kind := jobs.Single("s", func(context.Context, *jobs.Run) (any, error) { runs++; panic("of a program") })
@@ -254,7 +254,7 @@ func TestAJobThatPanicsFailsAlone(t *testing.T) {
 	})
 }
 
-func TestAJobMayWait(t *testing.T) {
+func TestJobMayWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		h := newHouse(memstore.New(), new(memqueue.Queue), jobs.Single("s", func(context.Context, *jobs.Run) (any, error) {
@@ -270,7 +270,7 @@ func TestAJobMayWait(t *testing.T) {
 	})
 }
 
-func TestARunEndsBeforeItsDeadline(t *testing.T) {
+func TestRunEndsBeforeItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		visits := map[int]int{}
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(n int) { visits[n]++; time.Sleep(55 * time.Second) }))
@@ -334,7 +334,7 @@ func TestPartsAreJoined(t *testing.T) {
 	})
 }
 
-func TestAPartThatFailsEndsTheJob(t *testing.T) {
+func TestPartThatFailsEndsTheJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), parts(3, func(n int) error {
 			if n == 2 {
@@ -350,7 +350,7 @@ func TestAPartThatFailsEndsTheJob(t *testing.T) {
 	})
 }
 
-func TestALookBeginsAJobWhenItIsWanted(t *testing.T) {
+func TestLookBeginsAJobWhenItIsWanted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wanted := false
 		task := count(func(int) {})
@@ -375,7 +375,7 @@ func TestALookBeginsAJobWhenItIsWanted(t *testing.T) {
 
 // A job is killed at each of its requests to the storage, before and after they take place, or
 // loses their answers. Another process recovers the job, and its result is the same.
-func TestAJobSurvivesACrashAnywhere(t *testing.T) {
+func TestJobSurvivesACrashAnywhere(t *testing.T) {
 	for name, task := range map[string]jobs.Kind{
 		"steps": count(func(int) {}), "parts": parts(3, func(int) error { return nil }),
 	} {

@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-func TestAnErrorNamesItsObjectAndItsCause(t *testing.T) {
+func TestErrorNamesItsObjectAndItsCause(t *testing.T) {
 	cause := errors.New("object does not exist")
 	err := fmt.Errorf("describe: %w", &protocol.Error{Code: protocol.TableVersionNotFound, Object: "a$t", Message: "no version 7", Err: cause})
 	if protocol.CodeOf(err) != protocol.TableVersionNotFound || !errors.Is(err, cause) {
@@ -89,7 +89,7 @@ func TestIDsSurviveJoiningAndSplitting(t *testing.T) {
 	})
 }
 
-func TestANegativeLimitIsNone(t *testing.T) {
+func TestPageBoundTakesANegativeLimitForNone(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	for _, c := range []struct {
 		limit   *int64
@@ -102,7 +102,7 @@ func TestANegativeLimitIsNone(t *testing.T) {
 	}
 }
 
-func TestACodeIsATargetOfErrorsIs(t *testing.T) {
+func TestCodeIsATargetOfErrorsIs(t *testing.T) {
 	err := error(&protocol.Error{Code: protocol.TableNotFound, Err: &protocol.Error{Code: protocol.NamespaceNotFound}})
 	if !errors.Is(err, protocol.TableNotFound) || !errors.Is(err, protocol.NamespaceNotFound) || errors.Is(err, protocol.InvalidInput) {
 		t.Error("errors.Is does not find the codes of an error and of its cause, or finds another one")

@@ -38,7 +38,7 @@ func TestTextsOfErrors(t *testing.T) {
 	}
 }
 
-func TestOtherErrorsStayAsTheyAre(t *testing.T) {
+func TestAtLeavesOtherErrorsAsTheyAre(t *testing.T) {
 	for _, err := range []error{nil, errors.New("the storage is away"), fmt.Errorf("read: %w", errors.ErrUnsupported)} {
 		if got := sql.At(err, 3); got != err { //nolint:errorlint // the same one
 			t.Errorf("got %v, want %v", got, err)

@@ -92,7 +92,7 @@ func count(t *testing.T, in tables.Tables, name, branch string, low int) int64 {
 	return n.Rows
 }
 
-func TestAChangeNamesItsCommit(t *testing.T) {
+func TestCommitNamesItsTransaction(t *testing.T) {
 	in := open(t, memstore.New(), nil)
 	create(t, in, "t", 0)
 	done, err := insert(t.Context(), in, "t", "", 1)
@@ -107,7 +107,7 @@ func TestAChangeNamesItsCommit(t *testing.T) {
 	}
 }
 
-func TestAChangeOfABranchLeavesTheTableAlone(t *testing.T) {
+func TestCommitOnABranchLeavesTheTableAlone(t *testing.T) {
 	in := open(t, memstore.New(), nil)
 	create(t, in, "t", 0)
 	found, err := in.Names.Table(t.Context(), []string{"t"})
@@ -134,7 +134,7 @@ func TestAChangeOfABranchLeavesTheTableAlone(t *testing.T) {
 
 // Another process drops a table that this one remembers, and makes one of the same name. The work
 // begins on the table that is gone, and runs again on the one that the name stands for now.
-func TestAChangeFollowsItsName(t *testing.T) {
+func TestCommitFollowsTheName(t *testing.T) {
 	objects := faultstore.New(memstore.New(), nil)
 	in, other := open(t, objects, nil), open(t, objects, nil)
 	create(t, in, "t", 0)
@@ -158,7 +158,7 @@ func TestAChangeFollowsItsName(t *testing.T) {
 	}
 }
 
-func TestAChangeOfNoTableIsRefused(t *testing.T) {
+func TestCommitToNoTableIsRefused(t *testing.T) {
 	in := open(t, memstore.New(), nil)
 	if _, err := insert(t.Context(), in, "t", "", 1); protocol.CodeOf(err) != protocol.TableNotFound {
 		t.Errorf("got error %v, want TableNotFound", err)
@@ -227,7 +227,7 @@ func TestChangesMoveTheHint(t *testing.T) {
 	}
 }
 
-func TestAnUnnamedTableHasTheIDOfTheRequest(t *testing.T) {
+func TestUnnamedTableHasTheIDOfTheRequest(t *testing.T) {
 	in := open(t, memstore.New(), nil)
 	at := create(t, in, "t", 0)
 	table := in.Unnamed([]string{"ns", "asked"}, &catalog.Table{ID: []string{"t"}, Location: at, Hint: 99})

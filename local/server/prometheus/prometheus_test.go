@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-func TestThePageHasTheMetricsOfWhatWasServed(t *testing.T) {
+func TestMetricsPageCountsServedRequests(t *testing.T) {
 	requests := memory.NewBudget(1000, 800)
 	m := prometheus.New(`1.0 "quoted"`, time.Unix(1_700_000_000, 0), requests)
 	query, _ := operations.Lookup("QueryTable")

@@ -55,7 +55,7 @@ func send(t *testing.T, r *http.Request, answer any, fail error) (name string, e
 	return name, event, w
 }
 
-func TestEachPathGoesToItsFunction(t *testing.T) {
+func TestHandlerSendsEachPathToItsFunction(t *testing.T) {
 	cases := []struct{ method, target, function, path string }{
 		{"POST", "/v1/table/a$b/describe", "table", "/v1/table/a$b/describe"},
 		{"POST", "/v1/table/a%24b/insert?mode=append", "data", "/v1/table/a$b/insert"},
@@ -83,7 +83,7 @@ func TestEachPathGoesToItsFunction(t *testing.T) {
 
 // Whatever operation a client of LanceDB or another one sends, the function of its group gets
 // it, and no other.
-func TestEachOperationReachesItsGroup(t *testing.T) {
+func TestHandlerSendsEachOperationToItsGroup(t *testing.T) {
 	for _, op := range operations.All {
 		functions := map[string]Function{}
 		for _, op := range operations.All {
@@ -163,7 +163,7 @@ func TestAnswersOfFunctionsBecomeHTTP(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLargeIsNotHandedOver(t *testing.T) {
+func TestHandlerRefusesLargeRequests(t *testing.T) {
 	large := httptest.NewRequest("POST", "/v1/table/a/insert", io.LimitReader(zeros{}, 5<<20)) // more than 6 MiB in base64
 	if name, _, w := send(t, large, fine(""), nil); name != "" || w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("body: %q answered %d", name, w.Code)

@@ -65,7 +65,7 @@ func TestFindsTheFunctionsOfAFolder(t *testing.T) {
 	}
 }
 
-func TestATokenIsMadeWhenThereIsNoOtherWayIn(t *testing.T) {
+func TestChooseTokenMakesOneWithoutAnotherWayIn(t *testing.T) {
 	for _, name := range []string{"TILTYARD_TOKEN", "TILTYARD_API_KEYS", "TILTYARD_JWKS"} {
 		t.Setenv(name, "")
 	}
@@ -78,7 +78,7 @@ func TestATokenIsMadeWhenThereIsNoOtherWayIn(t *testing.T) {
 	}
 }
 
-func TestAServerFinishesRequestsWhenItEnds(t *testing.T) {
+func TestServeFinishesRequestsWhenItEnds(t *testing.T) {
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -138,7 +138,7 @@ func TestEventsAreAnsweredByAWarmInstance(t *testing.T) {
 
 // An event that comes after the program was replaced is answered by the new one, and one that is on its way
 // by the old one.
-func TestAReplacedProgramAnswersTheNextEvents(t *testing.T) {
+func TestReplacedProgramAnswersTheNextEvents(t *testing.T) {
 	built, err := build()
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func drain(_ string, body io.Reader) error {
 	return err
 }
 
-func TestWhoTakesTooLongIsKilled(t *testing.T) {
+func TestInvokeKillsAProgramThatTakesTooLong(t *testing.T) {
 	f := newFunction(t, 2*time.Second)
 	if _, err := f.Invoke(t.Context(), []byte(`"sleep"`)); !errors.Is(err, ErrTimeout) {
 		t.Errorf("got %v, want a timeout", err)
@@ -247,7 +247,7 @@ func TestWhoTakesTooLongIsKilled(t *testing.T) {
 	}
 }
 
-func TestAtMostSoManyInstancesRun(t *testing.T) {
+func TestFunctionRunsABoundedNumberOfInstances(t *testing.T) {
 	f := newFunction(t, time.Minute)
 	var calls sync.WaitGroup
 	for range 10 {

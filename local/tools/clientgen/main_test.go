@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTheMethodsAreCurrent(t *testing.T) {
+func TestMethodsAreCurrent(t *testing.T) {
 	want, err := methods(folder)
 	if err != nil {
 		t.Fatal(err)

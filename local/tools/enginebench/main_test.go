@@ -88,7 +88,7 @@ func TestAnswersCountRowsAndReads(t *testing.T) {
 	}
 }
 
-func TestARequestThatFailsEndsTheProgram(t *testing.T) {
+func TestServeEndsAtARequestThatFails(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "none.lance")
 	for do, want := range map[string]string{"scan": "scan " + missing, "dance": "not known", "load": "load " + missing} {
 		if got, err := ask(t, request{Do: do, Path: missing}); err == nil || !strings.Contains(err.Error(), want) || len(got) > 0 {

@@ -116,7 +116,7 @@ func TestNineInTenLeavesOutOnlyTheLargest(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoGoIsAnError(t *testing.T) {
+func TestMeasureRefusesAFileThatIsNotGo(t *testing.T) {
 	if _, err := measure(fstest.MapFS{"broken.go": {Data: []byte("package")}}); err == nil {
 		t.Error("got no error")
 	}

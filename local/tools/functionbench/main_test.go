@@ -109,7 +109,7 @@ func TestWarmCallsReachOneProcess(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNoGoodEndsTheMeasurement(t *testing.T) {
+func TestColdStartsEndAtABadAnswer(t *testing.T) {
 	ours, bare, _ := newPrograms(t, "503")
 	if _, _, err := coldStarts(t.Context(), 1, event("GET", "/x"), ours, bare); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Errorf("got error %v, want one with the answer", err)

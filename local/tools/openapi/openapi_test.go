@@ -35,7 +35,7 @@ func written(t *testing.T) (map[string][]byte, checker) {
 	return files, checker{document}
 }
 
-func TestTheFilesAreCurrent(t *testing.T) {
+func TestFilesAreCurrent(t *testing.T) {
 	files, _ := written(t)
 	for name, want := range files {
 		got, err := os.ReadFile(filepath.Join(folder, name))
@@ -45,7 +45,7 @@ func TestTheFilesAreCurrent(t *testing.T) {
 	}
 }
 
-func TestEachOperationIsDescribed(t *testing.T) {
+func TestDocumentDescribesEachOperation(t *testing.T) {
 	_, c := written(t)
 	paths := c.document["paths"].(map[string]any)
 	if len(paths) != len(operations.All) {
@@ -101,7 +101,7 @@ func checkPathParameters(t *testing.T, c checker, op protocol.Operation, describ
 	}
 }
 
-func TestNothingIsSaidOfUnknownOperations(t *testing.T) {
+func TestTablesNameNoUnknownOperation(t *testing.T) {
 	for what, names := range map[string][]string{
 		"needsOne": slices.Collect(maps.Keys(needsOne)), "examples": slices.Collect(maps.Keys(examples)),
 	} {

@@ -138,7 +138,7 @@ func (s *server) compare(op protocol.Operation, got answer) map[string]any {
 }
 
 // A server answers as the document says, to the examples of the document where they fit.
-func TestAServerAnswersAsTheDocumentSays(t *testing.T) {
+func TestDocumentDescribesTheAnswersOfAServer(t *testing.T) {
 	_, document := written(t)
 	started, err := alltest.Serve(nil)
 	if err != nil {

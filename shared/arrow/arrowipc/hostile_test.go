@@ -220,7 +220,7 @@ func TestRefusesWhatIsNoStream(t *testing.T) {
 	}
 }
 
-func TestEveryTruncationIsAnErrorOrAMessageBoundary(t *testing.T) {
+func TestReaderRefusesTruncationsWithinMessages(t *testing.T) {
 	data := fixtures(t)["nested"]
 	_, all, err := readAll(bytes.NewReader(data), Limits{})
 	if err != nil {

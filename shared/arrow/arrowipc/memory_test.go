@@ -36,7 +36,7 @@ func zeros(t *testing.T, batches, rows int) []byte {
 	return out.Bytes()
 }
 
-func TestABatchTakesItsMemoryBeforeItIsDecompressed(t *testing.T) {
+func TestReaderTakesMemoryBeforeItDecompressesABatch(t *testing.T) {
 	const rows = 1 << 20 // 8 MiB
 	stream := zeros(t, 3, rows)
 	cases := []struct {
@@ -76,7 +76,7 @@ func TestABatchTakesItsMemoryBeforeItIsDecompressed(t *testing.T) {
 }
 
 // A claimed size costs nothing: memory is reserved as the bytes arrive.
-func TestABodyTakesMemoryAsItComes(t *testing.T) {
+func TestReaderTakesMemoryAsTheBodyComes(t *testing.T) {
 	var whole bytes.Buffer
 	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
 	b := array.NewInt64Builder(memory.DefaultAllocator)

@@ -57,7 +57,7 @@ func words(t *testing.T, name string, encoded bool, batches ...string) []byte {
 	return out.Bytes()
 }
 
-func TestTheSumOfBatchesDependsOnNoCut(t *testing.T) {
+func TestSumOfBatchesDependsOnNoCut(t *testing.T) {
 	const a, b, c, empty = `["a"]`, `["b","b"]`, `["c"]`, `[]`
 	for _, encoded := range []bool{false, true} {
 		part := func(batches ...string) Sum { return sumOf(t, words(t, "w", encoded, batches...)) }
@@ -90,7 +90,7 @@ func TestTheSumOfBatchesDependsOnNoCut(t *testing.T) {
 	}
 }
 
-func TestTheSumCarries(t *testing.T) {
+func TestSumCarries(t *testing.T) {
 	var most, one, zero Sum
 	for i := range most {
 		most[i] = 0xFF
@@ -105,7 +105,7 @@ func TestTheSumCarries(t *testing.T) {
 	}
 }
 
-func TestAStreamWithoutItsEndMarkerHasNotEnded(t *testing.T) {
+func TestReaderHasNotEndedWithoutTheEndMarker(t *testing.T) {
 	whole := words(t, "w", false, `["a"]`)
 	for cut, want := range map[int]bool{0: true, 8: false} {
 		r, err := NewReader(context.Background(), bytes.NewReader(whole[:len(whole)-cut]), Limits{})

@@ -221,7 +221,7 @@ func pages(n, rows int) []arrow.RecordBatch {
 	return all
 }
 
-func TestATallyIsWhatAJoinTakes(t *testing.T) {
+func TestTallyMatchesTheMemoryOfConcat(t *testing.T) {
 	for _, c := range []struct{ pages, rows int }{{2, 100_000}, {1000, 100}} {
 		all := pages(c.pages, c.rows)
 		var size Tally

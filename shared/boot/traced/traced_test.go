@@ -19,7 +19,7 @@ import (
 	"tiltyard/shared/storage/record/recordtest"
 )
 
-func TestATracedStoreIsAStore(t *testing.T) {
+func TestStoreSatisfiesTheContract(t *testing.T) {
 	storetest.Run(t, func(*testing.T) objectstore.Store { return traced.Store(memstore.New(), "memory://t") })
 }
 
@@ -29,7 +29,7 @@ func TestTracedRecordsAreRecords(t *testing.T) {
 	})
 }
 
-func TestEachCallHasASpan(t *testing.T) {
+func TestStoreCallsHaveSpans(t *testing.T) {
 	c := tracetest.NewCollector(t)
 	tracer := tracing.Open(tracing.Options{Collector: c.URL, Share: 1, Logger: slog.New(slog.DiscardHandler)})
 	ctx, request := tracer.Request(t.Context(), nil)

@@ -102,7 +102,7 @@ func request(text string, operations ...batch.Operation) *batch.Batch {
 	return &batch.Batch{Request: []byte(text), Operations: operations}
 }
 
-func TestABatchDoesAllItsOperations(t *testing.T) {
+func TestCommitDoesAllOperations(t *testing.T) {
 	w := open(t, memstore.New(), start)
 	w.managed(t, "a")
 	w.managed(t, "gone")
@@ -129,7 +129,7 @@ func TestABatchDoesAllItsOperations(t *testing.T) {
 func path(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
 
 // A batch with one operation that is not possible does none. The error names the operation.
-func TestABatchDoesAllOrNothing(t *testing.T) {
+func TestCommitDoesAllOrNothing(t *testing.T) {
 	prepare := func(t *testing.T) world {
 		w := open(t, memstore.New(), start)
 		w.managed(t, "a")
@@ -173,7 +173,7 @@ func TestABatchDoesAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestARemovedNameCanBeDeclaredInTheSameBatch(t *testing.T) {
+func TestCommitDeclaresANameThatItRemoves(t *testing.T) {
 	w := open(t, memstore.New(), start)
 	w.managed(t, "a")
 	if _, err := w.Commit(t.Context(), request("first", create("a", 1))); err != nil {
@@ -191,7 +191,7 @@ func TestARemovedNameCanBeDeclaredInTheSameBatch(t *testing.T) {
 	}
 }
 
-func TestABatchDeletesTheVersionsThatWereChosen(t *testing.T) {
+func TestCommitDeletesTheChosenVersions(t *testing.T) {
 	w := open(t, memstore.New(), start)
 	w.managed(t, "a")
 	made, err := w.Commit(t.Context(), request("first", create("a", 1), create("a", 2), create("a", 3)))
@@ -209,7 +209,7 @@ func TestABatchDeletesTheVersionsThatWereChosen(t *testing.T) {
 }
 
 // When the deletion of recent versions breaks off, the oldest are gone.
-func TestABatchDeletesRecentVersionsFromTheOldestOn(t *testing.T) {
+func TestCommitDeletesRecentVersionsFromTheOldestOn(t *testing.T) {
 	const versions = 6
 	for nth := 1; nth < versions; nth++ {
 		inner := memstore.New()
@@ -249,7 +249,7 @@ func TestABatchDeletesRecentVersionsFromTheOldestOn(t *testing.T) {
 
 // A process may die at each request of a batch. Once the lease has run out, the tables have all of
 // the batch or nothing, and the same request can be made again.
-func TestABatchSurvivesACrashAnywhere(t *testing.T) {
+func TestCommitSurvivesACrashAnywhere(t *testing.T) {
 	for n := 1; ; n++ {
 		inner := memstore.New()
 		w := open(t, inner, start)
@@ -285,7 +285,7 @@ func TestABatchSurvivesACrashAnywhere(t *testing.T) {
 }
 
 // A manifest that another writer puts without the catalog stays, and the batch that lost says so.
-func TestAVersionOfAnotherWriterIsNotReplaced(t *testing.T) {
+func TestCommitKeepsAVersionOfAnotherWriter(t *testing.T) {
 	inner := memstore.New()
 	w := open(t, inner, start)
 	w.managed(t, "a")

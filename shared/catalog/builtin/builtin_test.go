@@ -48,7 +48,7 @@ func TestNamesArePages(t *testing.T) {
 	}
 }
 
-func TestOnlyTheNamespaceHasThem(t *testing.T) {
+func TestFindKnowsFunctionsOfTheNamespaceAlone(t *testing.T) {
 	for _, test := range []struct {
 		id              []string
 		found, reserved bool

@@ -109,7 +109,7 @@ func TestPlacesAreWrittenAsRecordsHaveThem(t *testing.T) {
 	}
 }
 
-func TestAPlaceIsTakenByOneTable(t *testing.T) {
+func TestTakeGivesAPlaceToOneTable(t *testing.T) {
 	cases := []struct {
 		there, named string
 		free         bool
@@ -176,7 +176,7 @@ func TestTablesShareAPlaceIfBothJoin(t *testing.T) {
 }
 
 // A claim whose maker died counts until its lease runs out; then the next caller deletes it.
-func TestAnAbandonedClaimGivesWay(t *testing.T) {
+func TestClaimThatIsAbandonedGivesWay(t *testing.T) {
 	l := newLand(t)
 	left, err := l.Take(t.Context(), []string{"dead"}, l.at(t, "land/a"), false, false)
 	if err != nil {
@@ -197,7 +197,7 @@ func TestAnAbandonedClaimGivesWay(t *testing.T) {
 	}
 }
 
-func TestAReleasedPlaceIsFree(t *testing.T) {
+func TestReleaseOfFreesThePlace(t *testing.T) {
 	l := newLand(t)
 	record, err := l.settle(t, "t", "land/a", false)
 	if err != nil {
@@ -210,7 +210,7 @@ func TestAReleasedPlaceIsFree(t *testing.T) {
 	}
 }
 
-func TestAClaimLeadsToItsTableThroughARename(t *testing.T) {
+func TestClaimLeadsToItsTableThroughARename(t *testing.T) {
 	l := newLand(t)
 	record, err := l.settle(t, "old", "land/a", false)
 	if err != nil {
@@ -242,7 +242,7 @@ func TestAClaimLeadsToItsTableThroughARename(t *testing.T) {
 }
 
 // While the data of a table is being deleted, its place is not free.
-func TestAGoingPlaceIsNotFree(t *testing.T) {
+func TestMarkGoingKeepsThePlaceTaken(t *testing.T) {
 	l := newLand(t)
 	record, err := l.settle(t, "going", "land/a", false)
 	if err != nil {
@@ -268,7 +268,7 @@ func TestAGoingPlaceIsNotFree(t *testing.T) {
 }
 
 // A drop and a registration at a place that the catalog made decide by one note.
-func TestADropAndARegistrationMeetAtANote(t *testing.T) {
+func TestNoteDecidesBetweenDropAndRegistration(t *testing.T) {
 	l := newLand(t)
 	if free, err := l.MayDelete(t.Context(), own); err != nil || !free {
 		t.Fatalf("the first may delete: %v, %v", free, err)
@@ -294,7 +294,7 @@ func TestADropAndARegistrationMeetAtANote(t *testing.T) {
 }
 
 // A second name at the place of a table that needed no claim gives that table one.
-func TestASecondNameGivesTheOwnerAClaim(t *testing.T) {
+func TestClaimOfASecondNameGivesTheOwnerOne(t *testing.T) {
 	l := newLand(t)
 	l.put(t, &stored.Table{ID: []string{"owner"}, UID: "u", Location: own, Claim: stored.OwnPlace, Created: l.now})
 	if _, err := l.settle(t, "second", own, true); err != nil {

@@ -60,7 +60,7 @@ func check(t *testing.T, at objectstore.Location, want ...string) {
 	}
 }
 
-func TestALedgerRemembersItsLastVersions(t *testing.T) {
+func TestLedgerRemembersItsLastVersions(t *testing.T) {
 	l := &ledger.Ledger{Batches: 3}
 	for version := uint64(1); version <= 40; version++ {
 		m := manifestOf(version, fmt.Sprint("source ", version))
@@ -91,7 +91,7 @@ func TestPropertiesAskForALedger(t *testing.T) {
 }
 
 // A writer that dies after the entry leaves a copy, and the next writer makes the version from it.
-func TestTheNextWriterMakesWhatIsListed(t *testing.T) {
+func TestWriterMakesVersionsThatAreListed(t *testing.T) {
 	home, at := memstore.New(), placeIn(memstore.New())
 	w := &ledger.Writer{Home: objects.Store{Store: home}}
 	l := &ledger.Ledger{}
@@ -124,7 +124,7 @@ func TestTheNextWriterMakesWhatIsListed(t *testing.T) {
 	}
 }
 
-func TestAVersionOfAnotherWriterStays(t *testing.T) {
+func TestWriterKeepsAVersionOfAnotherWriter(t *testing.T) {
 	home, at := memstore.New(), placeIn(memstore.New())
 	w := &ledger.Writer{Home: objects.Store{Store: home}}
 	m := manifestOf(1, "listed")
@@ -148,7 +148,7 @@ func TestAVersionOfAnotherWriterStays(t *testing.T) {
 }
 
 // The answers to writes get lost, before or after the write took place.
-func TestALostAnswerDoesNotMakeAVersionTwice(t *testing.T) {
+func TestWriterMakesAVersionOnceDespiteLostAnswers(t *testing.T) {
 	for _, happened := range []bool{false, true} {
 		faulty := faultstore.New(memstore.New(), nil)
 		at, w := placeIn(faulty), &ledger.Writer{Home: objects.Store{Store: memstore.New()}}
@@ -172,7 +172,7 @@ func TestALostAnswerDoesNotMakeAVersionTwice(t *testing.T) {
 	}
 }
 
-func TestAVersionWithoutLedgerIsTheNextOne(t *testing.T) {
+func TestWriterMakesTheNextVersionWithoutLedger(t *testing.T) {
 	cases := []struct {
 		name  string
 		there []string
@@ -207,7 +207,7 @@ func TestAVersionWithoutLedgerIsTheNextOne(t *testing.T) {
 
 // A put that took longer than a listing may be trusted may have filled the place of a version that
 // was deleted meanwhile. It is taken back.
-func TestAVersionDoesNotTakeThePlaceOfADeletedOne(t *testing.T) {
+func TestWriterTakesBackALatePutOfADeletedVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := memstore.New()
 		faulty := faultstore.New(inner, nil)

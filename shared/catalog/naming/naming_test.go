@@ -73,7 +73,7 @@ func stands(t *testing.T, r *naming.Registry, path, location string) bool {
 	return found.Record != nil && found.Record.Location == location
 }
 
-func TestANameIsGivenOnceAndWithinItsNamespace(t *testing.T) {
+func TestCreateChildGivesANameOnceInItsNamespace(t *testing.T) {
 	r := registry(t, memstore.New(), start)
 	makeNamespace(t, r, "n", nil, map[string]string{ledger.ManagedProperty: "true"})
 	record, _ := makeTable(t, r, "n/a")
@@ -99,7 +99,7 @@ func TestANameIsGivenOnceAndWithinItsNamespace(t *testing.T) {
 	wantCode(t, "the root", err, protocol.InvalidInput)
 }
 
-func TestADroppingNamespaceTakesNoTable(t *testing.T) {
+func TestCreateChildIsRefusedInADroppingNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a create waits for the drop
 		r := registry(t, memstore.New(), start)
 		makeNamespace(t, r, "going", &stored.DropMark{By: "x", Until: start.Add(time.Hour)}, nil)
@@ -116,7 +116,7 @@ func TestADroppingNamespaceTakesNoTable(t *testing.T) {
 	})
 }
 
-func TestARenameMovesTheName(t *testing.T) {
+func TestRenameMovesTheName(t *testing.T) {
 	r := registry(t, memstore.New(), start)
 	record, etag := makeTable(t, r, "old")
 	moved, err := r.Rename(t.Context(), record, etag, id("new"))
@@ -140,7 +140,7 @@ func TestARenameMovesTheName(t *testing.T) {
 
 // A process may die at each request of a rename. Afterwards exactly one of the two names stands for
 // the table, at once and for good, and both names can be used again.
-func TestARenameSurvivesACrashAnywhere(t *testing.T) {
+func TestRenameSurvivesACrashAnywhere(t *testing.T) {
 	for n := 1; ; n++ {
 		inner := memstore.New()
 		record, etag := makeTable(t, registry(t, inner, start), "old")
@@ -175,7 +175,7 @@ func TestARenameSurvivesACrashAnywhere(t *testing.T) {
 	}
 }
 
-func TestANameBeingTakenIsNotFree(t *testing.T) {
+func TestNameBeingTakenIsNotFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := registry(t, memstore.New(), start)
 		old, _ := makeTable(t, r, "old")
@@ -198,7 +198,7 @@ func TestANameBeingTakenIsNotFree(t *testing.T) {
 	})
 }
 
-func TestABatchIsDecidedOnce(t *testing.T) {
+func TestDecideHappensOnce(t *testing.T) {
 	inner := memstore.New()
 	faulty := faultstore.New(inner, nil)
 	r := registry(t, faulty, start)
@@ -221,7 +221,7 @@ func TestABatchIsDecidedOnce(t *testing.T) {
 	}
 }
 
-func TestARequestFindsItsCommittedBatch(t *testing.T) {
+func TestLastOfFindsTheCommittedBatchOfARequest(t *testing.T) {
 	r := registry(t, memstore.New(), start)
 	gone := &stored.Table{ID: id("gone"), UID: "u"}
 	for name, d := range map[string]stored.Decision{
@@ -251,7 +251,7 @@ func pend(t *testing.T, r *naming.Registry, record *stored.Table, p stored.Pendi
 	}
 }
 
-func TestAReaderCarriesOutTheDecisionOfABatch(t *testing.T) {
+func TestReadersCarryOutTheDecisionOfABatch(t *testing.T) {
 	m := ledger.Manifest{Version: 1, Data: []byte("version one"), Source: "s"}
 	cases := []struct {
 		name    string
@@ -316,7 +316,7 @@ func TestAReaderCarriesOutTheDecisionOfABatch(t *testing.T) {
 }
 
 // Who removes a table does not wait for a batch on it.
-func TestARemovalAbortsAnUndecidedBatch(t *testing.T) {
+func TestSoleTableAbortsAnUndecidedBatch(t *testing.T) {
 	r := registry(t, memstore.New(), start)
 	record, _ := makeTable(t, r, "t")
 	pend(t, r, record, stored.Pending{Gone: true})

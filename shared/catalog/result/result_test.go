@@ -54,7 +54,7 @@ func disk(t *testing.T) objectstore.Store {
 	return store
 }
 
-func TestOnlyTheCallerReadsItsResultOfTheTable(t *testing.T) {
+func TestReadGivesAResultToItsCallerAlone(t *testing.T) {
 	for name, store := range map[string]objectstore.Store{"memory": memstore.New(), "disk": disk(t)} {
 		s, clock := open(t, store, 1000)
 		made := keep(t, s, ada, "rows of ada")

@@ -84,7 +84,7 @@ func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
 }
 
 // A table that is sorted by the places of its rows gives the same as one that is sorted whole.
-func TestBothWaysToSortAgree(t *testing.T) {
+func TestSortsByPlacesAndWholeAgree(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64}, {Name: "b", Type: arrow.FixedWidthTypes.Boolean, Nullable: true},
 		{Name: "f", Type: arrow.PrimitiveTypes.Float64, Nullable: true},

@@ -25,7 +25,7 @@ func unit(job string, fragment uint64, rows int) *Unit {
 	return u
 }
 
-func TestAUnitIsReadAsItWasWritten(t *testing.T) {
+func TestUnitIsReadAsItWasWritten(t *testing.T) {
 	for _, rows := range []int{0, 1, 3, MaxRows, MaxRows + 5} {
 		u := unit("a", 1<<40, rows)
 		object, err := u.Encode()

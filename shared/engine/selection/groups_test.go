@@ -6,7 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-func TestAQueryWithGroupByHasTheColumnsThatLanceDBGivesIt(t *testing.T) {
+func TestGroupByHasTheColumnsOfLanceDB(t *testing.T) {
 	note := arrow.NewMetadata([]string{"comment"}, []string{"a key"})
 	source := arrow.NewSchema([]arrow.Field{
 		{Name: "k", Type: arrow.PrimitiveTypes.Int32, Nullable: true, Metadata: note},
@@ -56,7 +56,7 @@ func TestAQueryWithGroupByHasTheColumnsThatLanceDBGivesIt(t *testing.T) {
 	}
 }
 
-func TestAQueryWithGroupByReadsWhatItNeeds(t *testing.T) {
+func TestGroupByReadsTheColumnsThatItNeeds(t *testing.T) {
 	q, err := Parse("select id, max(id) as m, count(*) filter (where \"Name\" = 'a') as n from t where meta.title <> '' group by id")
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ var people = arrow.NewSchema([]arrow.Field{
 	{Name: "sizes", Type: arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int32)},
 }, nil)
 
-func TestAQueryIsStoredInOneSpelling(t *testing.T) {
+func TestQueryIsStoredInOneSpelling(t *testing.T) {
 	for _, c := range []struct{ in, parsed, planned string }{
 		{`select * from t`, "SELECT * FROM t", "SELECT id, `Name`, meta, tags, sizes FROM t"},
 		{`SELECT id AS "id", upper("Name") AS "u" FROM "t" WHERE id>1 limit 5;`, "SELECT id, upper(`Name`) AS u FROM t WHERE id > 1 LIMIT 5", ""},
@@ -47,7 +47,7 @@ func TestAQueryIsStoredInOneSpelling(t *testing.T) {
 	}
 }
 
-func TestWhatAViewCannotHaveIsNamed(t *testing.T) {
+func TestParseNamesConstructsThatNoViewCanHave(t *testing.T) {
 	for in, want := range map[string]string{
 		"select id from t order by id":                                 `"order"`,
 		"select id, count(*) as n from t group by id having id > 1":    `"having"`,
@@ -158,7 +158,7 @@ func TestWhatAViewCannotHaveIsNamed(t *testing.T) {
 	}
 }
 
-func TestAColumnKeepsWhatDescribesIt(t *testing.T) {
+func TestColumnKeepsItsMetadata(t *testing.T) {
 	note := func(more ...string) arrow.Metadata {
 		m := map[string]string{"comment": "kept"}
 		for _, key := range more {

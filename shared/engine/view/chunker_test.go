@@ -54,7 +54,7 @@ func TestFunctionsOfChunkers(t *testing.T) {
 }
 
 // The function in the metadata is run only if it is the one whose digest stands beside it.
-func TestAnotherFunctionIsNotRun(t *testing.T) {
+func TestGenevaDoesNotRunAnotherFunction(t *testing.T) {
 	function := functionOf(t, `{"backend":"builtin","name":"split_lines","args":{"text":"body"}}`)
 	other := base64.StdEncoding.EncodeToString([]byte(`{"backend":"builtin","name":"split_lines","args":{"text":"secret"}}`))
 	var spec viewapi.UDTFSpec

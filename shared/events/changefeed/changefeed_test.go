@@ -238,7 +238,7 @@ func (w *world) news() (list []string) {
 	return list
 }
 
-func TestWhatIsAnnounced(t *testing.T) {
+func TestAnnouncerAnnouncesTables(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(w *world)
@@ -338,7 +338,7 @@ func TestWhatIsAnnounced(t *testing.T) {
 	}
 }
 
-func TestWhatIsAnnouncedOfBranches(t *testing.T) {
+func TestAnnouncerAnnouncesBranches(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(w *world)
@@ -436,7 +436,7 @@ func TestWhatIsAnnouncedOfBranches(t *testing.T) {
 
 // A look that has found a table under a name may come to its mark after the table was renamed or dropped, and after
 // that was announced. The name that it has found is then none to announce.
-func TestALookThatIsLateAnnouncesNoName(t *testing.T) {
+func TestAnnouncerThatIsLateAnnouncesNoName(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		move func(w *world)

@@ -24,7 +24,7 @@ type noQueue struct{ jobs.Queue }
 
 func (noQueue) Send(context.Context, time.Duration, ...jobs.Message) error { return nil }
 
-func TestWhichEndsOfJobsAreAnnounced(t *testing.T) {
+func TestAnnouncerChoosesTheJobEndsToAnnounce(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	objects := memstore.New()

@@ -127,7 +127,7 @@ func crashing(inner place, n int, after bool) place {
 
 // A process dies at each of its requests in turn. Another object announces something between the two writes that
 // the process might have left, so that its position may be taken.
-func TestACrashLosesNoEventAndRepeatsNone(t *testing.T) {
+func TestOutboxLosesAndRepeatsNoEventAfterACrash(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			for n, crashed := 1, true; crashed; n++ {
@@ -158,7 +158,7 @@ func TestACrashLosesNoEventAndRepeatsNone(t *testing.T) {
 
 // Several processes announce the same objects at the same time, and lose requests and answers, while a reader
 // follows the log. The reader sees each event once, without a look back.
-func TestManyProcessesAnnounceEachEventOnce(t *testing.T) {
+func TestOutboxAnnouncesOnceFromManyProcesses(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			seeds := uint64(8)
@@ -246,7 +246,7 @@ func follow(t *testing.T, in place, stop chan struct{}) (ids []string) {
 	}
 }
 
-func TestAnEventIsACloudEvent(t *testing.T) {
+func TestEventIsACloudEvent(t *testing.T) {
 	objects := place{objects: memstore.New()}
 	a := &thing{name: "a", changes: 1}
 	complete(t, objects, a)
@@ -298,7 +298,7 @@ func TestOldEventsExpire(t *testing.T) {
 }
 
 // A process dies at each request of an expiry; the next one does the rest.
-func TestACrashOfAnExpiryDoesNoHarm(t *testing.T) {
+func TestExpiryDoesNoHarmWhenItCrashes(t *testing.T) {
 	for n, crashed := 1, true; crashed; n++ {
 		for _, after := range []bool{false, true} {
 			objects := place{objects: memstore.New()}

@@ -36,7 +36,7 @@ func report(t *testing.T, lines []string) Report {
 	return v.Report()
 }
 
-func TestWhatHappensToLinesShows(t *testing.T) {
+func TestVerifierReportsChangedLines(t *testing.T) {
 	replace := func(i int, old, now string) func([]string) []string {
 		return func(l []string) []string {
 			l[i] = strings.Replace(l[i], old, now, 1)

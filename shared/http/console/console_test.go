@@ -56,7 +56,7 @@ func TestPagesAreServedAndTheRestIsGivenOn(t *testing.T) {
 	}
 }
 
-func TestTheAddressOfTheServerLeadsBrowsersToTheConsole(t *testing.T) {
+func TestRootLeadsBrowsersToTheConsole(t *testing.T) {
 	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	for _, tt := range []struct {
 		base, path, accept string
@@ -77,7 +77,7 @@ func TestTheAddressOfTheServerLeadsBrowsersToTheConsole(t *testing.T) {
 	}
 }
 
-func TestAnUnchangedPageIsNotSentAgain(t *testing.T) {
+func TestPageThatIsUnchangedIsNotSentAgain(t *testing.T) {
 	first := get("", "GET", "/console/")
 	again := get("", "GET", "/console/", "If-None-Match", first.Header().Get("ETag"))
 	if first.Header().Get("ETag") == "" || again.Code != http.StatusNotModified {
@@ -108,7 +108,7 @@ func TestPagesKeepToTheirPolicy(t *testing.T) {
 }
 
 // A vendored file is what its notice says.
-func TestTheVendoredReaderOfArrowIsUnchanged(t *testing.T) {
+func TestVendoredReaderOfArrowIsUnchanged(t *testing.T) {
 	body, err := static.ReadFile("static/console/vendor/arrow.js")
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestTheAPIIsDescribedForPeopleAndPrograms(t *testing.T) {
+func TestAPIIsDescribedForPeopleAndPrograms(t *testing.T) {
 	for _, tt := range []struct {
 		path        string
 		status      int

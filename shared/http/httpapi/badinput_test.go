@@ -305,7 +305,7 @@ func TestGoodCredentials(t *testing.T) {
 	}
 }
 
-func TestSeveralAuthorizationHeadersAreRefused(t *testing.T) {
+func TestAuthorizationHeadersAreRefusedIfSeveral(t *testing.T) {
 	_, _, err := headerToken(http.Header{"Authorization": {"Bearer a", "Bearer a"}})
 	if protocol.CodeOf(err) != protocol.InvalidInput {
 		t.Errorf("got %v, want InvalidInput", err)

@@ -36,7 +36,7 @@ func send(t *testing.T, server *httptest.Server, path string, length int, body s
 	return conn
 }
 
-func TestABodyThatDoesNotComeHoldsNothingForLong(t *testing.T) {
+func TestBodyThatDoesNotComeHoldsNothingForLong(t *testing.T) {
 	const stall = 300 * time.Millisecond
 	budget := memory.NewBudget(8<<20, 4<<20)
 	server := httptest.NewServer(Handler((&service{}).routes(), Options{Verifier: verifier{}, Memory: budget, StallTimeout: stall}))
@@ -72,7 +72,7 @@ func TestABodyThatDoesNotComeHoldsNothingForLong(t *testing.T) {
 }
 
 // An upload must arrive at the same rate; a byte now and then is too slow.
-func TestAnUploadThatDoesNotComeHoldsNothingForLong(t *testing.T) {
+func TestUploadThatDoesNotComeHoldsNothingForLong(t *testing.T) {
 	const stall = 300 * time.Millisecond
 	budget := memory.NewBudget(8<<20, 4<<20)
 	s := &service{do: func(ctx context.Context) error { return memory.FromContext(ctx).Take(ctx, 1<<20) }}
@@ -111,7 +111,7 @@ func TestAnUploadThatDoesNotComeHoldsNothingForLong(t *testing.T) {
 }
 
 // The server may take its time between two reads of an upload.
-func TestAnUploadMayWaitForTheServer(t *testing.T) {
+func TestUploadMayWaitForTheServer(t *testing.T) {
 	const stall = 200 * time.Millisecond
 	s := &service{do: func(context.Context) error { time.Sleep(2 * stall); return nil }}
 	server := httptest.NewServer(Handler(s.routes(), Options{Verifier: verifier{}, StallTimeout: stall}))
@@ -129,7 +129,7 @@ func TestAnUploadMayWaitForTheServer(t *testing.T) {
 }
 
 // A body that comes slowly, but comes, is read.
-func TestASteadyBodyIsRead(t *testing.T) {
+func TestBodyThatComesSlowlyIsRead(t *testing.T) {
 	for _, path := range []string{"/v1/table/t/count_rows", "/v1/table/t/create"} {
 		t.Run(path, func(t *testing.T) { testSteadyBody(t, path) })
 	}
@@ -155,7 +155,7 @@ func testSteadyBody(t *testing.T, path string) {
 	_ = answer.Body.Close()
 }
 
-func TestWhoTakesNothingOfAnAnswerIsCutOff(t *testing.T) {
+func TestClientThatTakesNothingOfAnAnswerIsCutOff(t *testing.T) {
 	const stall = 300 * time.Millisecond
 	budget := memory.NewBudget(8<<20, 4<<20)
 	ended := make(chan struct{})
@@ -186,7 +186,7 @@ func manyRows() *protocol.Rows {
 }
 
 // What a body becomes in memory is no more than was taken for it.
-func TestABodyIsParsedInTheMemoryThatIsTakenForIt(t *testing.T) {
+func TestBodyIsParsedInItsShareOfMemory(t *testing.T) {
 	short := `{"k":1,"vector":[` + strings.Repeat(`[`+strings.Repeat("0,", 8191)+`0],`, 255) + `[0]]}`
 	many := `{"k":1,"vector":[` + strings.Repeat("0,", 2<<20) + `0]}`
 	floats := `{"k":1,"vector":[` + strings.Repeat(`[`+strings.Repeat("0.123456789,", 2047)+`0.5],`, 255) + `[0]]}`

@@ -293,7 +293,7 @@ func TestRequestsAreDecoded(t *testing.T) {
 	}
 }
 
-func TestEachAnswerHasItsStatusAndBody(t *testing.T) {
+func TestAnswersHaveTheirStatusAndBody(t *testing.T) {
 	cases := []struct {
 		name   string
 		rq     request
@@ -331,7 +331,7 @@ func TestEachAnswerHasItsStatusAndBody(t *testing.T) {
 	}
 }
 
-func TestEveryCodeHasItsStatus(t *testing.T) {
+func TestCodesHaveTheirStatuses(t *testing.T) {
 	want := map[protocol.Code]int{
 		0: 501, 1: 404, 2: 409, 3: 409, 4: 404, 5: 409, 6: 404, 7: 409, 8: 404, 9: 409, 10: 404, 11: 404,
 		12: 404, 13: 400, 14: 409, 15: 403, 16: 401, 17: 503, 18: 500, 19: 409, 20: 400, 21: 429, 22: 404, 23: 409,

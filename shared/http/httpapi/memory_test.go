@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
-func TestARequestHoldsAShareOfTheMemory(t *testing.T) {
+func TestRequestHoldsAShareOfTheMemory(t *testing.T) {
 	budget := memory.NewBudget(1000, 800)
 	var during int64
 	s := &service{do: func(ctx context.Context) error {
@@ -34,7 +34,7 @@ func TestARequestHoldsAShareOfTheMemory(t *testing.T) {
 	}
 }
 
-func TestARequestThatFindsNoMemorySaysSo(t *testing.T) {
+func TestRequestThatFindsNoMemorySaysSo(t *testing.T) {
 	wrapped := func(err error) error { // as if the bytes were at fault
 		return &protocol.Error{Code: protocol.InvalidInput, Message: "the file cannot be read", Unsettled: true, Err: err}
 	}
@@ -68,7 +68,7 @@ func TestARequestThatFindsNoMemorySaysSo(t *testing.T) {
 }
 
 // An answer of JSON waits for its client in the share of its request.
-func TestALongAnswerIsHeld(t *testing.T) {
+func TestAnswerThatIsLongIsHeld(t *testing.T) {
 	names := make([]string, 10_000)
 	for i := range names {
 		names[i] = strings.Repeat("n", 100)

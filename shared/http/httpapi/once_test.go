@@ -29,7 +29,7 @@ func keyed(key string) map[string]string { return map[string]string{"Idempotency
 
 func withID(id string) map[string]string { return map[string]string{"X-Request-Id": id} }
 
-func TestWhatIsTheSameRequest(t *testing.T) {
+func TestRequestsAreTheSameByKeyAndBody(t *testing.T) {
 	const drop, tag = "/v1/namespace/a/create", "/v1/table/t/delete/"
 	insert := request{path: "/v1/table/t/insert", body: "x", header: keyed("k")}
 	for _, test := range []struct {

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/http/httpapi"
 )
 
-func TestWhatTheServiceFailedAt(t *testing.T) {
+func TestServedFailedIsTheFaultOfTheService(t *testing.T) {
 	for _, c := range []struct {
 		served httpapi.Served
 		failed bool

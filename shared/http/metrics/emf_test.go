@@ -31,7 +31,7 @@ func TestLineOfARequest(t *testing.T) {
 }
 
 // What a directive names has to be a member of the line, or CloudWatch drops all of it.
-func TestEveryMetricAndDimensionIsAMember(t *testing.T) {
+func TestEMFHasAMemberForEachMetricAndDimension(t *testing.T) {
 	var log bytes.Buffer
 	EMF(&log, time.Now)(&httpapi.Served{Storage: new(objectstore.Usage), Status: 404})
 	var members map[string]any

@@ -293,7 +293,7 @@ func TestBuildsKeepToTheirMemory(t *testing.T) {
 	checkSearch(t, r, texts, []string{"77x"})
 }
 
-func TestABuildThatIsCancelledEnds(t *testing.T) {
+func TestBuildEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	texts := randomTexts(rand.New(rand.NewPCG(5, 6)), 30_000, "abc")
 	rows := func(yield func(arrow.RecordBatch, error) bool) {

@@ -66,7 +66,7 @@ func analyzer(t *testing.T, params string) *Analyzer {
 	return a
 }
 
-func TestEachLanguageHasStopWords(t *testing.T) {
+func TestStopWordsExistForEachLanguage(t *testing.T) {
 	for _, language := range snowball.Languages() {
 		if words, err := stopWordsOf(language); err != nil || len(words) < 40 {
 			t.Errorf("%s has %d stop words (%v), want some", language, len(words), err)

@@ -20,7 +20,7 @@ func indexed(t *testing.T, q Query) *Search {
 }
 
 // A vocabulary remembers no words that are long, and counts the others.
-func TestAVocabularyIsBounded(t *testing.T) {
+func TestVocabularyIsBounded(t *testing.T) {
 	s := indexed(t, &Match{Column: "c", Terms: "abc", Fuzziness: 100, MaxExpansions: 10_000})
 	v := s.NewVocabulary()
 	for i := range 300 {

@@ -129,7 +129,7 @@ func found(ctx context.Context, t testing.TB, r *Reader, terms []string, positio
 	return got
 }
 
-func TestWhatIsBuiltHasTheTermsOfItsTexts(t *testing.T) {
+func TestBuilderKeepsTheTermsOfItsTexts(t *testing.T) {
 	texts := randomTexts(rand.New(rand.NewPCG(1, 2)), 6000)
 	want := holdersOf(texts)
 	terms := append(slices.Sorted(maps.Keys(want)), "nowhere")
@@ -159,7 +159,7 @@ func TestWhatIsBuiltHasTheTermsOfItsTexts(t *testing.T) {
 }
 
 // A segment that is larger than the memory it is built in has several partitions.
-func TestABuildKeepsToItsMemory(t *testing.T) {
+func TestBuilderKeepsToItsMemory(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	texts := make([]string, 20_000)
 	for i := range texts {
@@ -191,7 +191,7 @@ func TestABuildKeepsToItsMemory(t *testing.T) {
 	}
 }
 
-func TestABuildEndsWithItsContext(t *testing.T) {
+func TestBuilderEndsWithItsContext(t *testing.T) {
 	analyzer, err := fulltext.NewAnalyzer(plain(128, false))
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestABuildEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestAnEmptySegmentIsRead(t *testing.T) {
+func TestOpenReadsAnEmptySegment(t *testing.T) {
 	r, err := Open(t.Context(), build(t.Context(), t, plain(128, false), []string{"", " . "}), false)
 	if err != nil {
 		t.Fatal(err)

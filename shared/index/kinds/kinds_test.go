@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-func TestEachKindOfIndexTestsItsProbes(t *testing.T) {
+func TestKindsTestTheirProbes(t *testing.T) {
 	equal, unequal := pruning.Probe{Test: pruning.Equal}, pruning.Probe{Test: pruning.Equal, Not: true}
 	null, notNull := pruning.Probe{Test: pruning.Null}, pruning.Probe{Test: pruning.Null, Not: true}
 	below := pruning.Probe{Test: pruning.Range}

@@ -105,7 +105,7 @@ func TestSearchesFindTheRowsOfElements(t *testing.T) {
 	}
 }
 
-func TestOnlyListsHaveElements(t *testing.T) {
+func TestOpenRefusesColumnsOtherThanLists(t *testing.T) {
 	all, _ := indextest.Segments(t, valuebitmaps.Bitmaps.File)
 	for _, column := range []arrow.DataType{elementType(t, all[0]), arrow.ListOf(arrow.Null), arrow.FixedSizeListOf(2, elementType(t, all[0]))} {
 		if _, err := Open(t.Context(), all[0], column); !errors.Is(err, lance.ErrUnsupported) {

@@ -29,7 +29,7 @@ func TestScoresOfTilesMatchThePortableOnes(t *testing.T) {
 	}
 }
 
-func TestTheSmallestScoreIsThePortableOne(t *testing.T) {
+func TestSmallestMatchesThePortableOne(t *testing.T) {
 	random, nan, inf := rand.New(rand.NewPCG(7, 7)), float32(math.NaN()), float32(math.Inf(1))
 	for n := panelWidth; n <= 20*panelWidth; n += panelWidth {
 		scores := make([]float32, n)
@@ -73,7 +73,7 @@ func TestDistancesToATable(t *testing.T) {
 	}
 }
 
-func TestTheNearestOfATableIsTheNearest(t *testing.T) {
+func TestTableNearestFindsTheNearest(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, metric := range []Metric{L2, Dot} {
 		for _, size := range []struct{ vectors, dim, rows int }{{1, 1, 1}, {3, 7, 2}, {16, 16, 33}, {50, 5, 131}, {300, 24, 64}} {
@@ -135,7 +135,7 @@ func BenchmarkNearest(b *testing.B) {
 	}
 }
 
-func TestATableReturnsItsVectors(t *testing.T) {
+func TestTableReturnsItsVectors(t *testing.T) {
 	for _, n := range []int{1, 16, 37} {
 		vectors := make([]float32, n*3)
 		for i := range vectors {
@@ -148,7 +148,7 @@ func TestATableReturnsItsVectors(t *testing.T) {
 }
 
 // A batch may have no vectors, as when all of them are NULL.
-func TestTheNearestOfNoRows(t *testing.T) {
+func TestTableNearestTakesNoRows(t *testing.T) {
 	for _, metric := range []Metric{L2, Dot} {
 		table := NewTable(metric, []float32{1, 2, 3, 4}, 4)
 		guard := []float32{7, 7}

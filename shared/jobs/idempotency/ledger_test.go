@@ -33,7 +33,7 @@ func begin(t *testing.T, l *Ledger, r Request) *Note {
 	return note
 }
 
-func TestARepeatGetsTheFirstAnswer(t *testing.T) {
+func TestBeginAnswersARepeatWithTheFirstAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open()
 		if err := begin(t, l, request).Finish(t.Context(), done); err != nil {
@@ -69,7 +69,7 @@ func TestRequestsThatDifferHaveNotesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestAKeyIsForOneBody(t *testing.T) {
+func TestBeginTakesAKeyForOneBody(t *testing.T) {
 	l := open()
 	note := begin(t, l, request)
 	other := request
@@ -82,7 +82,7 @@ func TestAKeyIsForOneBody(t *testing.T) {
 	}
 }
 
-func TestARepeatWaitsForTheFirstAnswer(t *testing.T) {
+func TestBeginWaitsForTheFirstAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open()
 		note := begin(t, l, request)
@@ -99,7 +99,7 @@ func TestARepeatWaitsForTheFirstAnswer(t *testing.T) {
 	})
 }
 
-func TestARepeatDoesNotWaitForever(t *testing.T) {
+func TestBeginDoesNotWaitForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open()
 		begin(t, l, request)
@@ -115,7 +115,7 @@ func TestARepeatDoesNotWaitForever(t *testing.T) {
 
 // A process that died during a request holds it up for its lease and no longer. The process that
 // takes over knows the id of its changes.
-func TestANoteThatNobodyEndsRunsOut(t *testing.T) {
+func TestNoteThatNobodyEndsRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open()
 		dead := begin(t, l, request)
@@ -136,7 +136,7 @@ func TestANoteThatNobodyEndsRunsOut(t *testing.T) {
 
 // A failure does not delete a note that was taken over, because the change of the first process may
 // exist. Only one of several processes takes it over at a time.
-func TestARequestThatIsUnsettledIsLeftToTheNext(t *testing.T) {
+func TestNoteOfAnUnsettledRequestIsLeftToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open()
 		note := begin(t, l, request)
@@ -157,14 +157,14 @@ func TestARequestThatIsUnsettledIsLeftToTheNext(t *testing.T) {
 }
 
 // The changes of a request without an id could not be found again, so its note is not left.
-func TestARequestWhoseChangesHaveNoIDIsNotLeft(t *testing.T) {
+func TestNoteWithoutIDOfChangesIsNotLeft(t *testing.T) {
 	note := begin(t, open(), request)
 	if ok, err := note.Failed(t.Context(), true); ok || err != nil {
 		t.Errorf("got %v, %v; want the caller to note the failure", ok, err)
 	}
 }
 
-func TestWhatChangedNothingMayBeTriedAgain(t *testing.T) {
+func TestNoteOfARequestWithoutChangesIsStruckOut(t *testing.T) {
 	l := open()
 	for range 3 {
 		note := begin(t, l, request)
@@ -177,7 +177,7 @@ func TestWhatChangedNothingMayBeTriedAgain(t *testing.T) {
 	}
 }
 
-func TestOneOfManyAnswersARequest(t *testing.T) {
+func TestBeginLetsOneOfManyAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open()
 		var answered, repeated atomic.Int64

@@ -135,7 +135,7 @@ func TestUploadsTakeTheAnswersThatWereLost(t *testing.T) {
 	}
 }
 
-func TestNothingIsAskedOfTheStorageWhereNothingGoesWrong(t *testing.T) {
+func TestUploadWithoutTroubleAsksNothingOfTheStorage(t *testing.T) {
 	f := newFleet()
 	f.objects = faultstore.New(f.objects, func(faultstore.Call) faultstore.Fault {
 		return faultstore.Fault{Err: errors.New("nothing should be asked")}
@@ -165,7 +165,7 @@ func TestMarksAreForgotten(t *testing.T) {
 }
 
 // A mark expires at its own time, even if another mark of the same content is left later.
-func TestEachMarkIsForgottenByItself(t *testing.T) {
+func TestMarkIsForgottenByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet()
 		one, two, three := f.open(), f.open(), f.open()
@@ -181,7 +181,7 @@ func TestEachMarkIsForgottenByItself(t *testing.T) {
 	})
 }
 
-func TestWhatIsRememberedIsBounded(t *testing.T) {
+func TestRememberedRequestsAreBounded(t *testing.T) {
 	p := newFleet().open()
 	for i := range maxRemembered + 100 {
 		id := insert
@@ -265,7 +265,7 @@ func TestMarksThatCannotBeStoredAreKept(t *testing.T) {
 
 // When the deadline passes or the client disconnects, the process leaves a mark while the upload
 // still runs, because it may not live to its end.
-func TestAMarkIsLeftWhileTheUploadIsMade(t *testing.T) {
+func TestMarkIsLeftWhileTheUploadIsMade(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		there, taken bool

@@ -15,7 +15,7 @@ func TestMemoryIsAQueue(t *testing.T) {
 	queuetest.Run(t, synctest.Test, func(*testing.T) jobs.Queue { return new(memqueue.Queue) })
 }
 
-func TestTheSameMessageIsNotPutTwice(t *testing.T) {
+func TestQueueHoldsAMessageOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var q memqueue.Queue
 		m := jobs.Message{Kind: "k", Object: []string{"t"}}

@@ -46,7 +46,7 @@ func fixed(t *testing.T, u *multipart.Uploads, contents multipart.Contents, sinc
 	return ok(u.Fix(t.Context(), up, contents, since))
 }
 
-func TestTheCommitOfAnUploadIsFixedOnce(t *testing.T) {
+func TestUploadFixesItsCommitOnce(t *testing.T) {
 	u, _ := open(memstore.New())
 	first := fixed(t, u, rows, 3)
 	again := must[*multipart.Upload](t)(u.Close(t.Context(), first))
@@ -63,7 +63,7 @@ func TestTheCommitOfAnUploadIsFixedOnce(t *testing.T) {
 	}
 }
 
-func TestAnUploadThatIsAbortedInTimeIsNeverCommitted(t *testing.T) {
+func TestUploadThatIsAbortedInTimeIsNeverCommitted(t *testing.T) {
 	u, _ := open(memstore.New())
 	ok := must[*multipart.Upload](t)
 	up := ok(u.Begin(t.Context(), target))

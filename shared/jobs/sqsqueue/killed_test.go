@@ -125,7 +125,7 @@ func (k killing) at(r *jobs.Run) error {
 
 // A job of three stages, of which one has eight parts, ends well although a worker is killed in each stage and each part of
 // it, and although all messages are lost with each of them: the clock sends others.
-func TestAJobSurvivesItsWorkers(t *testing.T) {
+func TestJobSurvivesItsWorkers(t *testing.T) {
 	k := killing{Queues: os.Getenv("TILTYARD_TEST_SQS"), Records: os.Getenv("TILTYARD_TEST_DYNAMODB"), Dead: t.TempDir()}
 	if k.Queues == "" || k.Records == "" {
 		t.Skip("TILTYARD_TEST_SQS and TILTYARD_TEST_DYNAMODB name no endpoints: NO WORKER WAS KILLED")

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/storage/record/objectrecord"
 )
 
-func TestAThingBelongsToOneJobAtATime(t *testing.T) {
+func TestClaimGivesAThingToOneJobAtATime(t *testing.T) {
 	s := Open(objectrecord.Open(memstore.New(), time.Now), time.Now)
 	begin := func() string {
 		begun, err := s.BeginWork(t.Context(), "k", []string{"t"}, nil, "")

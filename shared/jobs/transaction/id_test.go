@@ -169,7 +169,7 @@ func TestIDsOfChanges(t *testing.T) {
 	}
 }
 
-func TestTheIDOfAJobSaysWhenItBegan(t *testing.T) {
+func TestBeganReadsTheTimeOfAJobID(t *testing.T) {
 	now := time.Date(2026, 11, 25, 18, 30, 0, 123e6, time.UTC)
 	if got := Began(newJobID(now)); !got.Equal(now) {
 		t.Errorf("got %v, want %v", got, now)

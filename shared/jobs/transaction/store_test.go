@@ -61,7 +61,7 @@ func (f *fixture) wantStatus(t *testing.T, id string, want transactionapi.Status
 	}
 }
 
-func TestAJobRunsToItsEnd(t *testing.T) {
+func TestJobRunsToItsEnd(t *testing.T) {
 	f := open()
 	job := f.begin(t)
 	f.wantStatus(t, job.ID, transactionapi.Queued)
@@ -83,7 +83,7 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 	}
 }
 
-func TestAJobDoesNotOverwriteWhatItsUserSaid(t *testing.T) {
+func TestJobDoesNotOverwriteTheChangesOfItsUser(t *testing.T) {
 	for _, said := range []transactionapi.Status{transactionapi.Canceled, transactionapi.Failed, transactionapi.Succeeded} {
 		f := open()
 		job := f.begin(t)
@@ -102,7 +102,7 @@ func TestAJobDoesNotOverwriteWhatItsUserSaid(t *testing.T) {
 	}
 }
 
-func TestAnyStatusFollowsAnyOther(t *testing.T) {
+func TestStatusFollowsAnyOther(t *testing.T) {
 	f := open()
 	job := f.begin(t)
 	all := []transactionapi.Status{
@@ -142,7 +142,7 @@ func TestRecordsExpireAfterTheEnd(t *testing.T) {
 	}
 }
 
-func TestNoAlterationIsLost(t *testing.T) {
+func TestAlterLosesNoAlteration(t *testing.T) {
 	f := open()
 	job := f.begin(t)
 	const writers = 8
@@ -164,7 +164,7 @@ func TestNoAlterationIsLost(t *testing.T) {
 	}
 }
 
-func TestOneOfManyThatSetAPropertyWins(t *testing.T) {
+func TestAlterLetsOneOfManySetAProperty(t *testing.T) {
 	f := open()
 	job := f.begin(t)
 	var mu sync.Mutex
@@ -193,7 +193,7 @@ func TestOneOfManyThatSetAPropertyWins(t *testing.T) {
 	}
 }
 
-func TestOnlyAnAlteredCommitHasARecord(t *testing.T) {
+func TestCommitHasARecordOnceItIsAltered(t *testing.T) {
 	f := open()
 	table, commit := []string{"ns", "t"}, Commit{UUID: uuid, Version: 3, ReadVersion: 2, Operation: "Append"}
 	f.objects.Reset()
@@ -252,7 +252,7 @@ func TestUnknownTransactions(t *testing.T) {
 	}
 }
 
-func TestAWriteOfUnknownOutcomeIsUnsettled(t *testing.T) {
+func TestAlterOfUnknownOutcomeIsUnsettled(t *testing.T) {
 	f := open()
 	job := f.begin(t)
 	f.objects.Inject(func(c faultstore.Call) faultstore.Fault {

@@ -15,7 +15,7 @@ import (
 	"tiltyard/shared/storage/objectstore/memstore"
 )
 
-func TestEveryTypeInEveryVersionReadsAsNativeLanceWroteIt(t *testing.T) {
+func TestTypesOfEachVersionReadAsNativeLanceWroteThem(t *testing.T) {
 	paths, err := filepath.Glob("testdata/matrix/*.lance")
 	if err != nil || len(paths) < 20 {
 		t.Fatalf("got %d files, %v", len(paths), err)

@@ -48,7 +48,7 @@ func TestOpenNeedsNoSizeAndOneRequest(t *testing.T) {
 }
 
 // A file with a known tail opens without a request and reads the same rows.
-func TestAKnownTailIsNotRead(t *testing.T) {
+func TestOpenDoesNotReadAKnownTail(t *testing.T) {
 	for _, name := range []string{"vectors_v22", "typical_v22", "codecs_v22", "typical_v20"} {
 		t.Run(name, func(t *testing.T) {
 			fx := openFixture(t, "testdata/native/"+name+".lance")
@@ -221,7 +221,7 @@ func smallV20(t testing.TB) []byte {
 	return data
 }
 
-func TestAFileThatIsOpenedWholeTakesOneRequest(t *testing.T) {
+func TestOpenOfAWholeFileTakesOneRequest(t *testing.T) {
 	file, err := os.ReadFile("testdata/native/typical_v22.lance") // larger than its tail
 	if err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func withPages(data []byte, pages int) []byte {
 
 // Two stored bytes can describe a page that takes hundreds of bytes in memory. Reads reserve that
 // memory first, and estimates skip columns beyond a file's bound.
-func TestManyPagesTakeMemoryOfTheShare(t *testing.T) {
+func TestPagesTakeMemoryOfTheShare(t *testing.T) {
 	data, err := os.ReadFile("testdata/native/vectors_v22.lance")
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestLongMetadataTakesMemoryOfTheShare(t *testing.T) {
 
 // A descriptor that lies before the metadata is read with memory for it, and so are the fields that it describes, which
 // take far more than their bytes.
-func TestALongDescriptorTakesMemoryOfTheShare(t *testing.T) {
+func TestDescriptorTakesMemoryOfTheShare(t *testing.T) {
 	data, err := os.ReadFile("testdata/native/vectors_v22.lance")
 	if err != nil {
 		t.Fatal(err)

@@ -19,9 +19,9 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// TestWhatIsWrittenIsRead writes random tables of random types, in random batches, and
+// TestWriterWritesFilesThatAreReadBack writes random tables of random types, in random batches, and
 // reads them whole, in windows and row by row.
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestWriterWritesFilesThatAreReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		version := rapid.SampledFrom([]lance.Version{lance.V2_0, lance.V2_1, lance.V2_2}).Draw(t, "version")
 		var fields []arrow.Field

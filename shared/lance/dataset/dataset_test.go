@@ -281,7 +281,7 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 }
 
 // A Whole replacement is planned again after every change of rows, and after no other commit.
-func TestAWholeReplacementSeesEveryChangeOfRows(t *testing.T) {
+func TestReplaceWholeSeesEachChangeOfRows(t *testing.T) {
 	ctx := t.Context()
 	for name, c := range map[string]struct {
 		change func(d *dataset.Dataset) error

@@ -161,7 +161,7 @@ func TestLoneAppendWritesThreeFiles(t *testing.T) {
 	}
 }
 
-func TestWhoGoesAwayIsLeftOut(t *testing.T) {
+func TestGroupMemberThatGoesAwayIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, nil)
 		c.gate.close()
@@ -201,7 +201,7 @@ func TestLeaderThatGoesAwayStopsNobody(t *testing.T) {
 	})
 }
 
-func TestOneThatCannotComeAfterFailsAlone(t *testing.T) {
+func TestGroupMemberThatConflictsFailsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, nil)
 		c.gate.close()
@@ -227,7 +227,7 @@ func TestOneThatCannotComeAfterFailsAlone(t *testing.T) {
 }
 
 // All members of a group get the outcome of its put.
-func TestAllLearnWhatBecameOfThePut(t *testing.T) {
+func TestGroupMembersGetTheOutcomeOfThePut(t *testing.T) {
 	broken := errors.New("500")
 	for _, test := range []struct {
 		name  string
@@ -298,7 +298,7 @@ func TestJoinedAppendsComeAfterOtherProcesses(t *testing.T) {
 	})
 }
 
-func TestNobodyCommitsBetweenTheCommitsOfWhoHoldsTheTable(t *testing.T) {
+func TestHoldKeepsOtherCommitsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, nil)
 		held, release, err := c.table.Hold(t.Context())

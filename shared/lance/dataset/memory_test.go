@@ -127,7 +127,7 @@ func TestScanOfAnySizeFitsIntoASmallShare(t *testing.T) {
 }
 
 // A scan's real memory does not exceed its charge.
-func TestAScanHoldsNoMoreThanItCounts(t *testing.T) {
+func TestScanHoldsNoMoreThanItCounts(t *testing.T) {
 	d := texts(t, memstore.New(), 3000, 100<<10, true)
 	ctx := inShare(t, 32<<20)
 	heap := heapBytes()
@@ -200,7 +200,7 @@ func TestReadersWhoDoNotRead(t *testing.T) {
 	}
 }
 
-func TestARowThatDoesNotFitIsRefusedByName(t *testing.T) {
+func TestScanRefusesARowThatDoesNotFitByName(t *testing.T) {
 	d := texts(t, memstore.New(), 4, 3<<20, false)
 	ctx := inShare(t, 2<<20)
 	_, batches, err := cold(t, d).Scan(ctx, snapshot.ScanOptions{})
@@ -295,7 +295,7 @@ func widenedField(f *schema.Field) *schema.Field {
 }
 
 // After every read, whatever became of it, nothing is held.
-func TestNothingIsHeldAfterReads(t *testing.T) {
+func TestReadsHoldNothingAfterwards(t *testing.T) {
 	store := memstore.New()
 	d := texts(t, store, 4000, 4<<10, false)
 	budget := memory.NewBudget(24<<20, 16<<20)

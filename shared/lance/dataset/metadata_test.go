@@ -13,7 +13,7 @@ import (
 )
 
 // Small updates add up to no more than a table may have, and can be taken back.
-func TestTheMetadataOfATableIsBounded(t *testing.T) {
+func TestMetadataOfATableIsBounded(t *testing.T) {
 	first, err := datasettest.TableIn(memstore.New()).Create(t.Context(), datasettest.RowsOf(3))
 	if err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func numbersOf(rows iter.Seq2[arrow.RecordBatch, error], limit int) (numbers []i
 	return numbers, nil
 }
 
-func TestAReplayYieldsAllRowsToEachTry(t *testing.T) {
+func TestReplayYieldsAllRowsToEachTry(t *testing.T) {
 	open, wait := func() bool { return false }, func() error { t.Error("settle was called"); return nil }
 	r := replayOf(t, 5, 10, nil)
 	for try, limit := range []int{2, 4, 1, 9, 9} {
@@ -61,7 +61,7 @@ func TestAReplayYieldsAllRowsToEachTry(t *testing.T) {
 	}
 }
 
-func TestAReplayKeepsNoRowsOnceSettled(t *testing.T) {
+func TestReplayKeepsNoRowsOnceSettled(t *testing.T) {
 	settled := false
 	r := replayOf(t, 4, 10, nil)
 	rows := r.Rows(func() bool { return settled }, func() error { return nil })
@@ -77,7 +77,7 @@ func TestAReplayKeepsNoRowsOnceSettled(t *testing.T) {
 	}
 }
 
-func TestAReplaySettlesBeforeItKeepsTooMuch(t *testing.T) {
+func TestReplaySettlesBeforeItKeepsTooMuch(t *testing.T) {
 	moved := errors.New("moved")
 	open, settle := func() bool { return false }, func() error { return moved }
 	got, err := numbersOf(replayOf(t, 9, 1<<20, nil).Rows(open, settle), 9)
@@ -86,7 +86,7 @@ func TestAReplaySettlesBeforeItKeepsTooMuch(t *testing.T) {
 	}
 }
 
-func TestAReplayKeepsTheErrorOfItsSource(t *testing.T) {
+func TestReplayKeepsTheErrorOfItsSource(t *testing.T) {
 	broken := errors.New("broken")
 	open, wait := func() bool { return false }, func() error { return nil }
 	r := replayOf(t, 2, 10, broken)

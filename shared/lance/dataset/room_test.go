@@ -116,7 +116,7 @@ func TestWritersAtOnceHoldNoMoreThanTheyCount(t *testing.T) {
 }
 
 // A row that takes more than a share has is refused, and nothing is held or stored.
-func TestARowThatNoWriterCanHoldIsRefused(t *testing.T) {
+func TestCreateRefusesARowThatNoWriterCanHold(t *testing.T) {
 	batch := randomTexts(1, 4<<20)
 	table := datasettest.TableIn(diskStore(t))
 	rows := dataset.Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}

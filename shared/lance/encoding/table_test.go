@@ -15,9 +15,9 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// TestTheTableOfEncodingsIsTrue compares the table in doc.go with the pages of native files, which
+// TestTableOfEncodingsIsTrue compares the table in doc.go with the pages of native files, which
 // other tests decode, and with the encoders.
-func TestTheTableOfEncodingsIsTrue(t *testing.T) {
+func TestTableOfEncodingsIsTrue(t *testing.T) {
 	have := map[string]bool{}
 	for _, p := range nativePages(t) {
 		var enc any

@@ -53,7 +53,7 @@ func text(t *testing.T, report *inspect.Report) string {
 	return b.String()
 }
 
-func TestATableIsPrintedAsText(t *testing.T) {
+func TestTablePrintsText(t *testing.T) {
 	cases := []struct {
 		golden, table string
 		opts          inspect.Options
@@ -114,7 +114,7 @@ func TestJSONHoldsEveryPage(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoTableOrVersion(t *testing.T) {
+func TestTableRefusesUnknownTablesAndVersions(t *testing.T) {
 	if _, err := inspect.Table(t.Context(), fixture(t, "none.lance"), inspect.Options{}); !errors.Is(err, dataset.ErrNoTable) {
 		t.Errorf("no table: got %v, want ErrNoTable", err)
 	}

@@ -33,7 +33,7 @@ func TestNamesOfVersions(t *testing.T) {
 	}
 }
 
-func TestOtherFilesAreNoVersions(t *testing.T) {
+func TestParseNameRefusesOtherFiles(t *testing.T) {
 	for _, name := range []string{
 		"", "manifest", ".manifest", "x.manifest", "1", "1.manifest.tmp", "-1.manifest", "+1.manifest", "01.manifest",
 		"1.manifest-6f1c", "latest_version_hint.json", "d5.manifest", "dd.manifest", "d.manifest",

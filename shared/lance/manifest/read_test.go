@@ -326,7 +326,7 @@ func TestValidateFindsWhatNativeLanceRefuses(t *testing.T) {
 	}
 }
 
-func TestEveryPrefixAndEveryChangedByteIsSurvived(t *testing.T) {
+func TestParseSurvivesPrefixesAndChangedBytes(t *testing.T) {
 	files := manifestFiles(t)
 	maps.Copy(files, legacyManifests(t))
 	for key, raw := range files {
@@ -454,7 +454,7 @@ func TestTransactionFilesOfAnySizeAreNotRead(t *testing.T) {
 }
 
 // An entry of a manifest may have two bytes, and takes memory for more.
-func TestManyEntriesTakeMemoryOfTheShare(t *testing.T) {
+func TestEntriesTakeMemoryOfTheShare(t *testing.T) {
 	const entries = 1 << 20
 	small := encode(t, wide(t, 1, 1))
 	body, err := messageIn(small, int64(len(small)))

@@ -119,7 +119,7 @@ func indexOf(name string, field int32, fragments ...int32) *pb.IndexMetadata {
 
 var marks = map[string]Verdict{".": Compatible, "R": Redo, "X": Incompatible}
 
-func TestEveryPairOfOperations(t *testing.T) {
+func TestCheckOfEachPairOfOperations(t *testing.T) {
 	for _, table := range []struct {
 		name   string
 		cells  string

@@ -93,7 +93,7 @@ func TestCodecsNestOnlySoDeep(t *testing.T) {
 	}
 }
 
-func TestTheLastMemberOfAOneofCounts(t *testing.T) {
+func TestOneofCountsItsLastMember(t *testing.T) {
 	both := append(MarshalLayout(&FullZipLayout{NumItems: 1}), MarshalLayout(&ConstantLayout{NumDefValues: 2})...)
 	got, err := UnmarshalLayout(both)
 	if err != nil {

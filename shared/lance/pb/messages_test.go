@@ -35,7 +35,7 @@ func everyMessage() []wireMessage {
 
 // A message of random values is read as it was written, and keeps a field that it does not
 // know.
-func TestEveryMessageIsReadAsItWasWritten(t *testing.T) {
+func TestMessagesAreReadAsTheyWereWritten(t *testing.T) {
 	for _, empty := range everyMessage() {
 		typ := reflect.TypeOf(empty).Elem()
 		t.Run(typ.Name(), func(t *testing.T) {

@@ -112,7 +112,7 @@ func everyOperation() []Operation {
 	}
 }
 
-func TestEveryFieldOfEveryOperationRoundTrips(t *testing.T) {
+func TestOperationsRoundTripWithAllFields(t *testing.T) {
 	for _, op := range everyOperation() {
 		t.Run(op.OperationName(), func(t *testing.T) {
 			want := Transaction{

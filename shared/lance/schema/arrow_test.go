@@ -102,7 +102,7 @@ func TestArrowTypesGetTheNativeLogicalTypes(t *testing.T) {
 	}
 }
 
-func TestWhatTheFormatCannotStoreIsRefusedByNameAndType(t *testing.T) {
+func TestFromArrowRefusesTypesThatLanceCannotStore(t *testing.T) {
 	point := arrow.StructOf(member("x", float32s))
 	cases := []struct {
 		name   string

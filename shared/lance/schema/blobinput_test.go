@@ -43,7 +43,7 @@ func TestMarkedBinariesBecomeBlobsOfVersion22(t *testing.T) {
 	}
 }
 
-func TestWhatABlobColumnTakes(t *testing.T) {
+func TestMatchTakesBlobColumnsThatFit(t *testing.T) {
 	data := arrow.Field{Name: "data", Type: arrow.BinaryTypes.LargeBinary, Nullable: true}
 	uri := arrow.Field{Name: "uri", Type: arrow.BinaryTypes.String, Nullable: true}
 	position := arrow.Field{Name: "position", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}

@@ -23,7 +23,7 @@ func TestHalvesSurviveWidening(t *testing.T) {
 	}
 }
 
-func TestTheNearestHalfIsTakenAndTiesAreEven(t *testing.T) {
+func TestRoundTakesTheNearestHalfAndTiesToEven(t *testing.T) {
 	for h := range uint16(float16.Inf - 1) {
 		lo, hi := float64(float16.Widen(h)), float64(float16.Widen(h+1))
 		middle := (lo + hi) / 2

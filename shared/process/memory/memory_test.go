@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-func TestAShareIsBounded(t *testing.T) {
+func TestShareIsBounded(t *testing.T) {
 	b := memory.NewBudget(100, 60)
 	s := b.Open()
 	ctx := memory.WithShare(t.Context(), s)
@@ -52,7 +52,7 @@ func TestClosingAShareReturnsAll(t *testing.T) {
 	}
 }
 
-func TestWithoutAShareNothingIsBounded(t *testing.T) {
+func TestTakeWithoutAShareIsUnbounded(t *testing.T) {
 	hold, err := memory.Take(t.Context(), 1<<60)
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestSharesThatWaitForEachOtherGoOn(t *testing.T) {
 	})
 }
 
-func TestWhatNeedsNextToNothingDoesNotStandInLine(t *testing.T) {
+func TestTryGivesLittleWithoutStandingInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.NewBudget(1<<20, 1<<20)
 		holder, large, little := b.Open(), b.Open(), b.Open()
@@ -180,7 +180,7 @@ func TestWhatNeedsNextToNothingDoesNotStandInLine(t *testing.T) {
 	})
 }
 
-func TestAClosedShareTakesNothing(t *testing.T) {
+func TestShareThatIsClosedTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.NewBudget(100, 100)
 		holder, waiter := b.Open(), b.Open()
@@ -254,7 +254,7 @@ func TestWaitingEnds(t *testing.T) {
 }
 
 // The budget is never exceeded, whatever shares do concurrently, and all bytes return to it.
-func TestTheBudgetIsKept(t *testing.T) {
+func TestBudgetIsKept(t *testing.T) {
 	b := memory.NewBudget(1000, 700)
 	var held int64
 	var mu sync.Mutex
@@ -285,7 +285,7 @@ func TestTheBudgetIsKept(t *testing.T) {
 	}
 }
 
-func TestAPartPaysBeforeAndSettlesAfter(t *testing.T) {
+func TestPartPaysBeforeAndSettlesAfter(t *testing.T) {
 	b := memory.NewBudget(100, 80)
 	s := b.Open()
 	part, err := s.Part(t.Context(), 30)
@@ -327,7 +327,7 @@ func TestAPartPaysBeforeAndSettlesAfter(t *testing.T) {
 	}
 }
 
-func TestWhoOutlivesItsShareTakesNothing(t *testing.T) {
+func TestPartThatOutlivesItsShareTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.NewBudget(100, 100)
 		holder, waiter := b.Open(), b.Open()

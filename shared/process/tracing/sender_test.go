@@ -23,7 +23,7 @@ func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // An unresponsive collector never delays a server, and delays a function once in half a minute. The number
 // of waiting spans is bounded, and spans are dropped beyond it.
-func TestASilentCollector(t *testing.T) {
+func TestCollectorThatIsSilentDelaysNobody(t *testing.T) {
 	for function, want := range map[string]time.Duration{"": 0, "query": restTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			var lines bytes.Buffer

@@ -103,7 +103,7 @@ func TestHostileParents(t *testing.T) {
 }
 
 // Later versions may have additional fields. Unknown flags are not propagated.
-func TestLaterVersions(t *testing.T) {
+func TestTraceparentMayHaveALaterVersion(t *testing.T) {
 	tracer := tracing.Open(tracing.Options{Collector: tracetest.NewCollector(t).URL, Logger: slog.New(slog.DiscardHandler)})
 	for from, flags := range map[string]string{"00" + parent[2:53] + "ff": "03", "cc" + parent[2:] + "-further": "01"} {
 		ctx, _ := tracer.Request(t.Context(), headers(from))
@@ -117,7 +117,7 @@ func TestLaterVersions(t *testing.T) {
 }
 
 // The state of other tracing systems is propagated, up to the required length.
-func TestTheStateOfOtherSystems(t *testing.T) {
+func TestStateOfOtherSystemsIsPropagated(t *testing.T) {
 	c := tracetest.NewCollector(t)
 	tracer := tracing.Open(tracing.Options{Collector: c.URL, Share: 1, Logger: slog.New(slog.DiscardHandler)})
 	for _, state := range []string{"a=b,c=d", "", "a=b\x00", "no state", "=b", "ä=b", "a=" + strings.Repeat("x", 200) + ",c=" + strings.Repeat("y", 200) + ",e=" + strings.Repeat("z", 200)} {
@@ -137,7 +137,7 @@ func TestTheStateOfOtherSystems(t *testing.T) {
 }
 
 // A trace that its sender or the sampling ratio excludes is propagated as not recorded, and has no spans.
-func TestWhatIsNotRecorded(t *testing.T) {
+func TestTraceThatIsNotRecordedHasNoSpans(t *testing.T) {
 	c := tracetest.NewCollector(t)
 	tracer := tracing.Open(tracing.Options{Collector: c.URL, Share: 0, Logger: slog.New(slog.DiscardHandler)})
 	for _, from := range []string{"", parent[:len(parent)-1] + "0"} {
@@ -160,7 +160,7 @@ func TestWhatIsNotRecorded(t *testing.T) {
 	}
 }
 
-func TestWithoutATracerNothingHappens(t *testing.T) {
+func TestTracerThatIsNilDoesNothing(t *testing.T) {
 	var none *tracing.Tracer
 	ctx, span := none.Request(t.Context(), headers(parent))
 	inner, call := tracing.Start(ctx, "call", tracing.Client)
@@ -196,7 +196,7 @@ func TestRest(t *testing.T) {
 }
 
 // A collector that refuses spans, or is not there, fails no request and has one line in the log, without the headers.
-func TestADeadCollector(t *testing.T) {
+func TestCollectorThatIsDeadFailsNoRequest(t *testing.T) {
 	refusing := httptest.NewServer(http.NotFoundHandler())
 	defer refusing.Close()
 	gone := httptest.NewServer(nil)

@@ -72,7 +72,7 @@ func TestStaticToken(t *testing.T) {
 	}
 }
 
-func TestATokenIsKnownIfAnyVerifierKnowsIt(t *testing.T) {
+func TestVerifiersKnowATokenIfAnyOfThemDoes(t *testing.T) {
 	is := newIssuer(t)
 	static, err := NewStatic("local", "t0ken")
 	if err != nil {

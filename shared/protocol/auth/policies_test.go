@@ -67,7 +67,7 @@ func TestPoliciesSpeakOfClaimsActionsAndObjects(t *testing.T) {
 	}
 }
 
-func TestWithoutPoliciesNothingIsHidden(t *testing.T) {
+func TestPoliciesThatAreMissingHideNothing(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"no request": t.Context(), "unlimited": Unlimited(t.Context())} {
 		if Limited(ctx) || !Sees(ctx, Table([]string{"t"})) || !Permits(ctx, "DropTable", Table([]string{"t"})) {
 			t.Errorf("%s is limited", name)

@@ -75,7 +75,7 @@ func enumeration[T interface {
 	}
 }
 
-func TestEachEnumerationIsChecked(t *testing.T) {
+func TestEnumerationsAreChecked(t *testing.T) {
 	sources, err := filepath.Glob("../*.go")
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/protocol/queryapi"
 )
 
-func TestAQueryHasOneVectorOrSeveral(t *testing.T) {
+func TestVectorHoldsOneOrSeveral(t *testing.T) {
 	one, two := [][]float64{{1, 2.5}}, [][]float64{{1, 2}, {3, 4}}
 	for text, want := range map[string]queryapi.Vector{
 		`null`:                 {},

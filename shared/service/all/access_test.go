@@ -14,7 +14,7 @@ import (
 
 // What an explanation says about an operation is what the operation does, about oneself and, for an administrator,
 // about others.
-func TestAnExplanationIsWhatPoliciesDo(t *testing.T) {
+func TestExplanationMatchesThePolicies(t *testing.T) {
 	s := serveLimited(t)
 	s.populate()
 	for _, group := range []string{"readers", "writers", "viewers", "askers", "nobody"} {
@@ -78,7 +78,7 @@ func (s *limited) checkOwn(group, id, of string, told *accessapi.ExplainResponse
 }
 
 // An administrator sees which policies have decided.
-func TestAnExplanationNamesPolicies(t *testing.T) {
+func TestExplanationNamesPolicies(t *testing.T) {
 	s := serveLimited(t)
 	var told accessapi.ExplainResponse
 	answer := s.must("admins", "/v1/access/explain", `{"object_id":["oak","secret"],"subject":{"subject":"eve","groups":["readers"]}}`)

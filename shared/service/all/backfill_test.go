@@ -117,7 +117,7 @@ func (s *limited) bind(in tables.Tables, id []string, ref schemaapi.FunctionRefe
 
 // The metadata of a table may name each function. Only one who may use the function, and give it its
 // secrets, begins a job that calls it.
-func TestABackfillUsesNoFunctionThatItsCallerMayNot(t *testing.T) {
+func TestBackfillUsesNoFunctionForbiddenToItsCaller(t *testing.T) {
 	s := serveLimited(t)
 	s.populate()
 	s.populateSecrets()
@@ -155,7 +155,7 @@ func TestABackfillUsesNoFunctionThatItsCallerMayNot(t *testing.T) {
 
 // A worker calls the function that was looked at when the job began, and no other one that the column gets
 // before the job runs.
-func TestABackfillCallsOnlyTheFunctionItWasBegunFor(t *testing.T) {
+func TestBackfillCallsOnlyTheFunctionItWasBegunFor(t *testing.T) {
 	s := serveLimited(t)
 	s.populate()
 	in := s.beside()

@@ -34,7 +34,7 @@ func TestBranchesAreServed(t *testing.T) {
 	})
 }
 
-func TestWhatIsAskedOfBranchesThatAreNot(t *testing.T) {
+func TestBranchesThatAreMissingAreRefused(t *testing.T) {
 	s := serve(t, "memory://test", memstore.New())
 	s.ok("/v1/table/t/create", stream(t, 0, 10))
 	s.ok("/v1/table/d/declare", "{}")

@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/tables"
 )
 
-func TestEachOperationHasARouteOfItsTypes(t *testing.T) {
+func TestRoutesHaveTheTypesOfTheirOperations(t *testing.T) {
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: memstore.New()})
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestEachOperationHasARouteOfItsTypes(t *testing.T) {
 	}
 }
 
-func TestTheGoClientHasEachOperation(t *testing.T) {
+func TestGoClientHasEachOperation(t *testing.T) {
 	methods := reflect.TypeFor[*client.Client]()
 	for _, op := range operations.All {
 		if _, has := methods.MethodByName(op.Name); has == (op.NoMethod != "") {

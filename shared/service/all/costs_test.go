@@ -161,7 +161,7 @@ func functionGigabytes(t *testing.T, name string) float64 {
 }
 
 // The tables of the page are computed, so that no figure can change alone.
-func TestThePageOfCostsIsComputed(t *testing.T) {
+func TestPageOfCostsIsComputed(t *testing.T) {
 	prices := readPrices(t)
 	checkCosts(t, "costs", operationCosts(t, prices))
 	checkCosts(t, "answers", answerCosts(prices))

@@ -19,7 +19,7 @@ import (
 // gateway's library, which the platform configures, and what stands in for the platform. The examples of
 // functions see the variables that their declarations give them, and the command line those of its user. A
 // server learns from its environment which socket it was started with.
-func TestOnlyBootReadsTheEnvironment(t *testing.T) {
+func TestBootAloneReadsTheEnvironment(t *testing.T) {
 	const root = "../../.."
 	configured := []string{root + "/shared/boot", root + "/local/standins/lambda", root + "/local/tools/functionbench", root + "/local/guest", root + "/local/server/handover", root + "/local/command"}
 	files := 0

@@ -38,7 +38,7 @@ func (s *limited) found(group, conditions string) (ids, tokens []string) {
 
 // A search finds what the caller may describe, in every way of searching. What is hidden has no effect on the
 // answer.
-func TestASearchFindsWhatTheCallerSees(t *testing.T) {
+func TestSearchFindsTablesThatTheCallerSees(t *testing.T) {
 	s := serveLimited(t)
 	s.populate()
 	for _, conditions := range []string{
@@ -66,7 +66,7 @@ func TestASearchFindsWhatTheCallerSees(t *testing.T) {
 }
 
 // Who may describe a table and not list its tags finds it, but not by them.
-func TestASearchForTagsNeedsTheRightToListThem(t *testing.T) {
+func TestSearchForTagsNeedsTheRightToListThem(t *testing.T) {
 	s := serveLimited(t)
 	s.populate()
 	if status, answer := s.as("admins", http.MethodPost, "/v1/table/oak$tagged/create", string(stream(t, 0, 1))); status != http.StatusOK {

@@ -97,7 +97,7 @@ func tableOf(t *testing.T, store objectstore.Store, w write) map[string]any {
 // A write is refused with 507 when the disk becomes full, or read-only, at any of its calls. The
 // write then has not happened, or has happened completely. The service is not ready until the disk
 // accepts writes again, after which the same write succeeds.
-func TestAFullDiskRefusesWritesAndHeals(t *testing.T) {
+func TestDiskThatIsFullRefusesWritesAndHeals(t *testing.T) {
 	for _, w := range writes(t) {
 		plain := twoTables(t)
 		status, answer := serveNoting(t, plain).send(t.Context(), w, "")
@@ -148,7 +148,7 @@ func TestAFullDiskRefusesWritesAndHeals(t *testing.T) {
 }
 
 // A table that could not be made because the disk was full does not exist, and no listing shows it.
-func TestNothingIsMadeOnAFullDisk(t *testing.T) {
+func TestDiskThatIsFullGetsNothingNew(t *testing.T) {
 	requests := []struct {
 		path, list, exists string
 		body               any
@@ -220,7 +220,7 @@ func TestReadinessTriesToWriteOnlyInDoubt(t *testing.T) {
 }
 
 // An allowed location may be mounted to be read. A full one loses writes.
-func TestAnAllowedLocationMayBeReadOnly(t *testing.T) {
+func TestAllowedLocationMayBeReadOnly(t *testing.T) {
 	for _, c := range []struct {
 		refusal error
 		want    int

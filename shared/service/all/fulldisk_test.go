@@ -14,7 +14,7 @@ var errFull = fmt.Errorf("write: %w", syscall.ENOSPC)
 
 // With the reserve of the store, a full disk can be freed: what is dropped is purged, tables and namespaces are
 // dropped although they can be restored, and old versions are cleaned up. Nothing else uses the reserve.
-func TestAFullDiskCanBeFreed(t *testing.T) {
+func TestDiskThatIsFullCanBeFreed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openStaffedServer(t)
 		w.must("/v1/namespace/more/create", nil)

@@ -98,7 +98,7 @@ func TestBatchesAskAboutEachTable(t *testing.T) {
 	}
 }
 
-func TestNothingIsMadeInHiddenNamespaces(t *testing.T) {
+func TestHiddenNamespacesGetNothingNew(t *testing.T) {
 	s := serveLimited(t)
 	s.populate()
 	for path, body := range map[string]string{

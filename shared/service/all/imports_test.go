@@ -257,7 +257,7 @@ func TestLibrariesBringNoServer(t *testing.T) {
 
 // The runtime of WebAssembly makes a program larger, and each function of AWS begins by loading itself: only
 // those that run functions of users contain it.
-func TestFewProgramsContainARuntimeOfWebAssembly(t *testing.T) {
+func TestProgramsWithoutUserFunctionsLackTheWasmRuntime(t *testing.T) {
 	for _, p := range listPackages(t) {
 		importer := strings.TrimPrefix(p.ImportPath, "tiltyard/")
 		allowed := importer == "functions/worker" || importer == "local/server" || importer == "shared/engine/udf/wasm/host"

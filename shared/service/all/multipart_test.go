@@ -182,7 +182,7 @@ func TestUploadsInPartsHappenOnceWhateverFails(t *testing.T) {
 
 // The put that commits an upload is under way when the client gives the upload up, and it arrives
 // before the retry of the upload is completed, after that, or never.
-func TestACommitThatIsLateCountsOnce(t *testing.T) {
+func TestCommitThatIsLateCountsOnce(t *testing.T) {
 	rows := stream(t, 3, 4)
 	for name, takes := range map[string]time.Duration{"before": 10 * time.Second, "after": time.Minute, "never": 0} {
 		t.Run(name, func(t *testing.T) {

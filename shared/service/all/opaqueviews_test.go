@@ -119,7 +119,7 @@ func TestViewsAreMadeOfAnyQueryOfAClient(t *testing.T) {
 }
 
 // A view begins to work when its source appears, and follows it.
-func TestAViewWaitsForItsSource(t *testing.T) {
+func TestViewWaitsForItsSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, query := range map[string]string{"sql": "SELECT id FROM later WHERE id > 1", "object": `{"base":{"filter":"id > 1","columns":["id"]},"source_table":"later"}`} {
 			w := openStaffedServer(t)

@@ -208,7 +208,7 @@ func TestClonesLendTheRightOfTheirMaker(t *testing.T) {
 
 // A principal that may read all tables can also read tables that refer to others and have no right
 // of their own, even if the others have new names.
-func TestWhoMayReadAllIsNotLockedOut(t *testing.T) {
+func TestReaderOfAllTablesIsNotLockedOut(t *testing.T) {
 	s := serveTenants(t, tenantPolicies)
 	s.land("evil", s.location("as", "a$secret"))
 	s.register("bs", "b$evil", "evil")

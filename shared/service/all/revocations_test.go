@@ -188,7 +188,7 @@ func (m *revocations) check() {
 	}
 }
 
-func TestNoRowReachesWhoMayNotReadIt(t *testing.T) {
+func TestRowsReachNobodyWhoMayNotReadThem(t *testing.T) {
 	shown := 0
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {
@@ -223,7 +223,7 @@ func (w *staffedServer) failureOf(view string) string {
 
 // A view whose definer has lost the right to read its source tells so once, in words that do not tell whether the source
 // exists, and goes on when he has the right again.
-func TestAViewTellsThatItsDefinerMayNotReadItsSource(t *testing.T) {
+func TestViewReportsThatItsDefinerMayNotReadItsSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newRevocations(t, 0)
 		view := m.places[1]

@@ -298,7 +298,7 @@ func (h *history) fails(d deed, failure faultstore.Fault, n int32, later []deed)
 
 // The golden file is what the roles of functions are held to, by a test of infra. It is renewed with -update and
 // read in review: a group that asks for more than before is to be allowed more.
-func TestWhatGroupsAskOfTheStores(t *testing.T) {
+func TestGroupsUseTheStoresAsListed(t *testing.T) {
 	used := &usage{lines: map[string]bool{}}
 	synctest.Test(t, func(t *testing.T) {
 		h := &history{T: t, account: account{memstore.New(), memstore.New()}, used: used, done: map[string]bool{}}

@@ -47,7 +47,7 @@ func shuffledStream(t *testing.T, n int) []byte {
 }
 
 // A sort whose answer has all rows reads each part of the table once, whatever the order.
-func TestASortOfAllRowsSendsAsManyRequestsAsAScan(t *testing.T) {
+func TestSortOfAllRowsSendsAsManyRequestsAsAScan(t *testing.T) {
 	rows := 400_000
 	if testing.Short() {
 		rows = 150_000 // still more than is sorted whole on a disk

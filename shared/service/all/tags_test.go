@@ -9,7 +9,7 @@ import (
 
 // Another process drops a table that this one remembers, and makes one of the same name. The work on a tag
 // begins on the table that is gone, and ends on the one that the name stands for now.
-func TestATagIsMadeInTheTableThatTheNameStandsFor(t *testing.T) {
+func TestTagIsMadeInTheTableOfTheName(t *testing.T) {
 	store := memstore.New()
 	in, other := serve(t, "memory://test", store), serve(t, "memory://test", store)
 	in.ok("/v1/table/t/create", stream(t, 0, 3))
@@ -39,7 +39,7 @@ func TestATagIsMadeInTheTableThatTheNameStandsFor(t *testing.T) {
 
 // Another process renames a table that this one remembers, and makes one of the old name. A tag of that name
 // never reaches the renamed table, which is there and has the version.
-func TestATagIsNotMadeInARenamedTable(t *testing.T) {
+func TestTagIsNotMadeInARenamedTable(t *testing.T) {
 	store := memstore.New()
 	in, other := serve(t, "memory://test", store), serve(t, "memory://test", store)
 	tagsOf := func(table string) map[string]any {

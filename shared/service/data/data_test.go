@@ -57,7 +57,7 @@ func TestCreateDoesWithAnExistingTableWhatItsModeSays(t *testing.T) {
 }
 
 // The rows of a create are written before the name is given to them.
-func TestARefusedCreateLeavesNoFiles(t *testing.T) {
+func TestCreateThatIsRefusedLeavesNoFiles(t *testing.T) {
 	house, service := open(t)
 	house.Create(t, "t", twoRows)
 	before := len(house.Files(t))
@@ -148,7 +148,7 @@ func TestUpdateAndDeleteCountTheirRows(t *testing.T) {
 	}
 }
 
-func TestARefusedWriteChangesNothing(t *testing.T) {
+func TestWriteThatIsRefusedChangesNothing(t *testing.T) {
 	noStream := protocol.Upload{Body: strings.NewReader("no Arrow stream")}
 	cases := []struct {
 		name string

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/service/servicetest"
 )
 
-func TestNoTableHasALog(t *testing.T) {
+func TestRefuseReportsThatNoTableHasALog(t *testing.T) {
 	house, service := open(t)
 	house.Create(t, "t", twoRows)
 	on := func(name string) *dataapi.LSMRequest { return &dataapi.LSMRequest{Common: servicetest.Named(name)} }

@@ -96,7 +96,7 @@ func TestPartsBecomeOneVersion(t *testing.T) {
 	}
 }
 
-func TestAnUploadWithoutPartsChangesNothing(t *testing.T) {
+func TestUploadWithoutPartsChangesNothing(t *testing.T) {
 	house, service := open(t)
 	house.Create(t, "t", twoRows)
 	if version, err := beginUpload(t, service).complete(); err != nil || version != 1 {
@@ -104,7 +104,7 @@ func TestAnUploadWithoutPartsChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAnAbortedUploadIsOver(t *testing.T) {
+func TestUploadThatIsAbortedIsOver(t *testing.T) {
 	house, service := open(t)
 	house.Create(t, "t", twoRows)
 	u := beginUpload(t, service)
@@ -199,7 +199,7 @@ func TestEqualUploadsBothCount(t *testing.T) {
 
 // A client that gave up a committed upload gets its version, once: rows that come a third time are
 // rows of their own.
-func TestTheRetryOfAnUploadCountsOnce(t *testing.T) {
+func TestUploadThatIsRetriedCountsOnce(t *testing.T) {
 	house, service := open(t)
 	house.Create(t, "t", twoRows)
 	for i, want := range []int64{2, 2, 3} {

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/service/servicetest"
 )
 
-func TestATableWithoutIndicesListsNone(t *testing.T) {
+func TestListOfATableWithoutIndicesIsEmpty(t *testing.T) {
 	house := servicetest.Open(t)
 	house.Create(t, "t", `[{"id":1}]`)
 	service := index.New(house.Tables)
@@ -27,7 +27,7 @@ func TestATableWithoutIndicesListsNone(t *testing.T) {
 	servicetest.WantCode(t, "no table", err, protocol.TableNotFound)
 }
 
-func TestAnUnknownIndexIsNotFoundByAnyOperation(t *testing.T) {
+func TestServiceDoesNotFindAnUnknownIndex(t *testing.T) {
 	house := servicetest.Open(t)
 	house.Create(t, "t", `[{"id":1}]`)
 	service := index.New(house.Tables)

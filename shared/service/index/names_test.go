@@ -129,7 +129,7 @@ func TestDetailsOfTextIndicesHaveTheStopWords(t *testing.T) {
 	}
 }
 
-func TestNoIndexTakesANegativeLengthOfTokens(t *testing.T) {
+func TestCreateRequestRefusesANegativeTokenLength(t *testing.T) {
 	longest := -1
 	for _, kind := range []string{"BTREE", "FTS", "IVF_PQ"} {
 		req := &indexapi.CreateRequest{Column: "x", Type: kind}

@@ -98,14 +98,14 @@ func (h *house) exists(t *testing.T) bool {
 	return err == nil
 }
 
-func TestASmallCascadeIsDoneWithTheAnswer(t *testing.T) {
+func TestCascadeThatIsSmallIsDoneWithTheAnswer(t *testing.T) {
 	h := open(t, 16)
 	if answer := h.cascade(t); answer.TransactionID != nil || h.exists(t) {
 		t.Errorf("the answer names %v, and the namespace is there: %v", answer.TransactionID, h.exists(t))
 	}
 }
 
-func TestALargeCascadeIsAJob(t *testing.T) {
+func TestCascadeThatIsLargeIsAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, 100)
 		answer := h.cascade(t)
@@ -122,7 +122,7 @@ func TestALargeCascadeIsAJob(t *testing.T) {
 	})
 }
 
-func TestACanceledCascadeLeavesTheRest(t *testing.T) {
+func TestCascadeThatIsCanceledLeavesTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, 100)
 		id := h.cascade(t).TransactionID[0]

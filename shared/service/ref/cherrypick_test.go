@@ -38,7 +38,7 @@ func withBranch(t *testing.T, house *servicetest.House, s *ref.Service) {
 	}
 }
 
-func TestABranchIsCherryPickedOnce(t *testing.T) {
+func TestCherryPickTakesABranchOnce(t *testing.T) {
 	house, service := open(t)
 	withBranch(t, house, service)
 	if got := cherryPick(t, service, true); got.Status != refapi.CherryPickReady || got.HTTPStatus() != 200 || !slices.Equal(got.Preview.PromotedColumns, []string{"twice"}) || got.MainVersionAfter != nil {
@@ -60,7 +60,7 @@ func TestABranchIsCherryPickedOnce(t *testing.T) {
 	}
 }
 
-func TestADifferenceHasAllFields(t *testing.T) {
+func TestDiffBranchHasAllFields(t *testing.T) {
 	house, service := open(t)
 	withBranch(t, house, service)
 	diff, err := service.DiffBranch(t.Context(), &refapi.DiffBranchesRequest{Common: servicetest.Named("t"), FromBranch: "dev"})

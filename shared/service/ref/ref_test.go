@@ -34,7 +34,7 @@ func versionOf(t *testing.T, s *ref.Service, name string) (int64, error) {
 	return got.Version, nil
 }
 
-func TestATagNamesAVersionUntilItIsDeleted(t *testing.T) {
+func TestTagNamesAVersionUntilItIsDeleted(t *testing.T) {
 	_, service := open(t)
 	if _, err := service.CreateTag(t.Context(), tag("v", 1)); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestTagsAreListedInPages(t *testing.T) {
 	}
 }
 
-func TestABranchBeginsAtItsVersionAndGoesWhenDeleted(t *testing.T) {
+func TestBranchBeginsAtItsVersionAndGoesWhenDeleted(t *testing.T) {
 	_, service := open(t)
 	create := &refapi.CreateBranchRequest{Common: servicetest.Named("t"), Name: "dev", FromVersion: number(1)}
 	if _, err := service.CreateBranch(t.Context(), create); err != nil {

@@ -156,7 +156,7 @@ func TestTablesAreFoundByWhatTheyHave(t *testing.T) {
 	}
 }
 
-func TestADamagedTableDoesNotEndASearch(t *testing.T) {
+func TestFindGoesOnPastADamagedTable(t *testing.T) {
 	objects := memstore.New()
 	house, service := library(t, objects)
 	found, err := house.Names.Table(t.Context(), []string{"films", "posters"})
@@ -184,7 +184,7 @@ func TestADamagedTableDoesNotEndASearch(t *testing.T) {
 
 // Conditions about names need the lists of the catalog alone. Those about properties need each record, those
 // about tags a list for each table, and those about columns its manifest.
-func TestASearchReadsNoMoreThanItsConditionsNeed(t *testing.T) {
+func TestFindReadsNoMoreThanItsConditionsNeed(t *testing.T) {
 	objects := memstore.New()
 	library(t, objects)
 	for _, c := range []struct {
@@ -264,7 +264,7 @@ func TestPagesOfFoundTablesHaveEachMatchOnce(t *testing.T) {
 }
 
 // A page ends when it has done as much work as one may, and the next one goes on.
-func TestAPageOfASearchDoesABoundedAmountOfWork(t *testing.T) {
+func TestFindBoundsTheWorkOfAPage(t *testing.T) {
 	const records, reads = 21_000, 1_200
 	house := servicetest.Open(t)
 	service := table.New(house.Tables)

@@ -112,7 +112,7 @@ func TestExistsLooksAtTheNameAndAtAVersion(t *testing.T) {
 	}
 }
 
-func TestARenamedTableKeepsItsRows(t *testing.T) {
+func TestRenameKeepsTheRows(t *testing.T) {
 	house, service := open(t)
 	_, err := service.Rename(t.Context(), &tableapi.RenameRequest{Common: servicetest.Named("t"), NewTableName: "d"})
 	servicetest.WantCode(t, "rename to a name that is taken", err, protocol.TableAlreadyExists)
@@ -127,7 +127,7 @@ func TestARenamedTableKeepsItsRows(t *testing.T) {
 	}
 }
 
-func TestADeregisteredTableCanBeRegisteredAgain(t *testing.T) {
+func TestDeregisteredTableCanBeRegisteredAgain(t *testing.T) {
 	house, service := open(t)
 	gone, err := service.Deregister(t.Context(), &tableapi.DeregisterRequest{Common: servicetest.Named("t")})
 	if err != nil {
@@ -147,7 +147,7 @@ func TestADeregisteredTableCanBeRegisteredAgain(t *testing.T) {
 	servicetest.WantCode(t, "register of an empty place", err, protocol.InvalidInput)
 }
 
-func TestADroppedTableLeavesNoFiles(t *testing.T) {
+func TestDropLeavesNoFiles(t *testing.T) {
 	house, service := open(t)
 	if _, err := service.Drop(t.Context(), &tableapi.DropRequest{Common: servicetest.Named("t")}); err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestADroppedTableLeavesNoFiles(t *testing.T) {
 	servicetest.WantCode(t, "drop of what is gone", err, protocol.TableNotFound)
 }
 
-func TestACloneBeginsAsAVersionOfItsSource(t *testing.T) {
+func TestCloneBeginsAsAVersionOfItsSource(t *testing.T) {
 	house, service := open(t)
 	// A clone refers to the files of its source, which its maker must have the right to read.
 	ctx := auth.NewContext(t.Context(), &auth.Principal{Subject: "maker"})
@@ -178,7 +178,7 @@ func TestACloneBeginsAsAVersionOfItsSource(t *testing.T) {
 	servicetest.WantCode(t, "clone to a name that is taken", err, protocol.TableAlreadyExists)
 }
 
-func TestADeepCloneOutlivesItsSource(t *testing.T) {
+func TestDeepCloneOutlivesItsSource(t *testing.T) {
 	house, service := open(t)
 	ctx := auth.NewContext(t.Context(), &auth.Principal{Subject: "maker"})
 	source, err := service.Describe(t.Context(), &tableapi.DescribeRequest{Common: servicetest.Named("t")})
@@ -200,7 +200,7 @@ func TestADeepCloneOutlivesItsSource(t *testing.T) {
 
 // A clone fails at any call of the storage, before or after what the call does. Then either there is
 // no table of the name, and the clone succeeds when it is asked for again, or there is all of it.
-func TestADeepCloneIsThereAsAWholeOrNotAtAll(t *testing.T) {
+func TestDeepCloneIsThereAsAWholeOrNotAtAll(t *testing.T) {
 	for _, c := range []struct {
 		fault  faultstore.Fault
 		calls  int64 // that fail, one after the other

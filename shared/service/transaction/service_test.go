@@ -77,7 +77,7 @@ func alter(status transactionapi.Status, id ...string) *transactionapi.AlterRequ
 	}
 }
 
-func TestACommitIsDescribedUnderAllItsNames(t *testing.T) {
+func TestCommitIsDescribedUnderAllItsNames(t *testing.T) {
 	f := open(t)
 	for _, name := range []string{"t", strings.Repeat("long", 60)} {
 		done := f.table(t, name)

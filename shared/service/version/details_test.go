@@ -104,7 +104,7 @@ func TestPagesWithDetailsAreBounded(t *testing.T) {
 	}
 }
 
-func TestAVersionThatCannotBeReadSaysSo(t *testing.T) {
+func TestListMarksAVersionThatCannotBeRead(t *testing.T) {
 	house, service := open(t)
 	found := listed(t, service, &versionapi.ListRequest{})
 	key := strings.TrimPrefix(found.Versions[1].ManifestPath, "test/")

@@ -52,7 +52,7 @@ func TestVersionsAreListedInEitherOrderAndInPages(t *testing.T) {
 	}
 }
 
-func TestAVersionIsDescribedWithItsManifest(t *testing.T) {
+func TestDescribeReturnsAVersionWithItsManifest(t *testing.T) {
 	_, service := open(t)
 	for _, asked := range []*int64{number(2), nil} {
 		got, err := service.Describe(t.Context(), &versionapi.DescribeRequest{Common: servicetest.Named("t"), Version: asked})

@@ -99,7 +99,7 @@ func readLines(t testing.TB, name string) []string {
 	return sqltest.ReadLines(t, "testdata/"+name)
 }
 
-func TestEachFilterOfTheListHasAnAnswer(t *testing.T) {
+func TestFiltersOfTheListHaveAnswers(t *testing.T) {
 	var answered []string
 	for _, c := range readGolden(t, "edges.jsonl") {
 		answered = append(answered, c.Filter)

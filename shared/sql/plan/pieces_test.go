@@ -37,9 +37,9 @@ func textsOf(values ...string) arrow.RecordBatch {
 	return array.NewRecordBatch(s, []arrow.Array{b.NewArray()}, int64(len(values)))
 }
 
-// TestOneLongValueIsWorkedOnInPieces verifies that functions check the context while they process one long
+// TestFunctionsWorkOnALongValueInPieces verifies that functions check the context while they process one long
 // value.
-func TestOneLongValueIsWorkedOnInPieces(t *testing.T) {
+func TestFunctionsWorkOnALongValueInPieces(t *testing.T) {
 	const megabytes = 16
 	rec := textsOf(strings.Repeat("aé Σ", megabytes<<20/6))
 	for _, text := range []string{

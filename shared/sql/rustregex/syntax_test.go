@@ -159,7 +159,7 @@ func TestNeedsOfRegexes(t *testing.T) {
 	}
 }
 
-func TestWhichRegexesNeedWhatAnIndexKnows(t *testing.T) {
+func TestNeedFindsTheRegexesThatAnIndexHelps(t *testing.T) {
 	seventeen, sixteen := "(?:", "(?:"
 	for i := range 17 {
 		if seventeen += fmt.Sprintf("%c%cb|", 'a'+i, '-'); i < 16 {

@@ -139,7 +139,7 @@ func TestServicesInTrouble(t *testing.T) {
 }
 
 // One answer that does not come costs the time of one attempt.
-func TestAStalledRequestIsSentAgain(t *testing.T) {
+func TestRequestThatStallsIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := atomic.Int64{}
 		cfg := configOf(network(func(r *http.Request) (*http.Response, error) {
@@ -156,7 +156,7 @@ func TestAStalledRequestIsSentAgain(t *testing.T) {
 }
 
 // A queue is waited for as long as it was asked to wait.
-func TestAQueueMayLetWait(t *testing.T) {
+func TestQueueMayLetWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := configOf(network(func(r *http.Request) (*http.Response, error) {
 			select {
@@ -174,7 +174,7 @@ func TestAQueueMayLetWait(t *testing.T) {
 }
 
 // What is missing is named, and not asked for again. Other refusals stay what they are.
-func TestWhatAServiceLacks(t *testing.T) {
+func TestServiceErrorsNameMissingThings(t *testing.T) {
 	for _, c := range []struct{ service, code, want string }{
 		{"DynamoDB", "ResourceNotFoundException", "the thing does not exist"},
 		{"SQS", "QueueDoesNotExist", "the thing does not exist"},

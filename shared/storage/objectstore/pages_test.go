@@ -85,7 +85,7 @@ func TestObjectsAreListedOnlyWhileWanted(t *testing.T) {
 	}
 }
 
-func TestAnErrorEndsAListing(t *testing.T) {
+func TestObjectsEndsAtAnError(t *testing.T) {
 	store, broken := putKeys(t), errors.New("broken")
 	store.Reset()
 	store.Inject(func(call faultstore.Call) faultstore.Fault {

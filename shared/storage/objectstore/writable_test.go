@@ -69,7 +69,7 @@ func TestRefusedWritesPutAStoreInDoubt(t *testing.T) {
 }
 
 // An attempt that is given up, or is not to be waited for, ends no doubt.
-func TestAnAttemptThatIsCancelledEndsNoDoubt(t *testing.T) {
+func TestWritableEndsNoDoubtWhenCancelled(t *testing.T) {
 	disk, err := diskstore.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func TestKeysThatCannotBePathsAreRefused(t *testing.T) {
 	}
 }
 
-func TestARecordExpiresAtItsTime(t *testing.T) {
+func TestRecordExpiresAtItsTime(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for _, test := range []struct {
 		expires time.Time

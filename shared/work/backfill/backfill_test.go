@@ -133,7 +133,7 @@ func wantResult(t *testing.T, got *transaction.Transaction, want string) {
 }
 
 // A job that needs more time than a run has goes on in the next runs, and counts the rows of all of them.
-func TestAJobGoesOnInTheNextRun(t *testing.T) {
+func TestJobGoesOnInTheNextRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t)
 		id := p.begin(t, backfill.Order{Column: "double", Where: "id >= 0", PerCommit: 1})
@@ -148,7 +148,7 @@ func TestAJobGoesOnInTheNextRun(t *testing.T) {
 }
 
 // A table that takes the name of the one that a job has begun with is filled from its beginning.
-func TestAJobBeginsAnewOnAnotherTable(t *testing.T) {
+func TestJobBeginsAnewOnAnotherTable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t)
 		id := p.begin(t, backfill.Order{Column: "double", PerCommit: 1})
@@ -164,7 +164,7 @@ func TestAJobBeginsAnewOnAnotherTable(t *testing.T) {
 }
 
 // Columns of one use of a function are filled together, so a job on one of them waits for one on another.
-func TestAJobOnAnotherColumnOfTheUseWaits(t *testing.T) {
+func TestJobOnAnotherColumnOfTheUseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t)
 		first := p.begin(t, backfill.Order{Column: "double", Use: "u", PerCommit: 1})
@@ -184,7 +184,7 @@ func TestAJobOnAnotherColumnOfTheUseWaits(t *testing.T) {
 	})
 }
 
-func TestASecondJobOnAColumnWaits(t *testing.T) {
+func TestJobOnTheSameColumnWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t)
 		first := p.begin(t, backfill.Order{Column: "double", PerCommit: 1})

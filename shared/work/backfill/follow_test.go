@@ -87,7 +87,7 @@ func (p *process) want(t *testing.T, when string, missing, jobs int) {
 	}
 }
 
-func TestAColumnIsFilledWithoutARequest(t *testing.T) {
+func TestColumnIsFilledWithoutARequest(t *testing.T) {
 	follow(t, policy, always, true, func(t *testing.T, p *process) {
 		p.insert(t, 3) // with those that are there these are 8 rows, more than the policy needs
 		p.work(t, 10*time.Second)
@@ -108,7 +108,7 @@ func TestAColumnIsFilledWithoutARequest(t *testing.T) {
 	})
 }
 
-func TestAnIntervalIsKept(t *testing.T) {
+func TestIntervalIsKept(t *testing.T) {
 	follow(t, policy, computed.Schedule{Given: true, Enabled: true, Interval: 60}, true, func(t *testing.T, p *process) {
 		p.insert(t, 3)
 		p.work(t, 10*time.Second)
@@ -147,7 +147,7 @@ func TestColumnsThatAreNotFilledWithoutARequest(t *testing.T) {
 
 // The record of a table allows a use of a function, not the column: another function in the metadata is not
 // called.
-func TestOnlyTheFunctionThatWasAllowedIsCalled(t *testing.T) {
+func TestFunctionThatWasAllowedIsCalledAlone(t *testing.T) {
 	follow(t, policy, computed.Schedule{}, false, func(t *testing.T, p *process) {
 		use := computed.Use{Schedule: always, Signature: functionapi.Signature{
 			Inputs: []functionapi.Field{{Name: "n", ArrowType: "int64", Nullable: true}},
@@ -178,7 +178,7 @@ func TestOnlyTheFunctionThatWasAllowedIsCalled(t *testing.T) {
 }
 
 // What a native writer has added is found by the regular look at all tables.
-func TestALookFindsWhatOthersWrote(t *testing.T) {
+func TestLookFindsRowsOfNativeWriters(t *testing.T) {
 	follow(t, policy, always, true, func(t *testing.T, p *process) {
 		found, err := p.Names.Table(t.Context(), []string{"t"})
 		if err != nil {

@@ -290,7 +290,7 @@ func inTurn(t *testing.T, try func(t *testing.T, n int) (wrong string, requests 
 }
 
 // Wherever a worker dies, before a request or after it, others finish the job, and commit each round once.
-func TestAWorkerMayDieAtEachRequest(t *testing.T) {
+func TestWorkerMayDieAtEachRequest(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		inTurn(t, func(t *testing.T, at int) (string, int) {
 			return trial{order: rounds, fault: func(call int) faultstore.Fault { return faultstore.Fault{Crash: call == at, Lost: lost && call == at} }}.run(t)
@@ -299,7 +299,7 @@ func TestAWorkerMayDieAtEachRequest(t *testing.T) {
 }
 
 // A worker that freezes, while others do its work, does no harm when it goes on.
-func TestAWorkerMayFreezeAtEachRequest(t *testing.T) {
+func TestWorkerMayFreezeAtEachRequest(t *testing.T) {
 	inTurn(t, func(t *testing.T, at int) (string, int) {
 		thaws := time.Now().Add(5 * time.Minute)
 		return trial{order: rounds, fault: func(call int) faultstore.Fault {

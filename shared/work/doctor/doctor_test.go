@@ -267,7 +267,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 
 // The process of --fix ends at each of its writes in turn. What is left is sound but for the faults, and another
 // --fix mends them.
-func TestAFixThatCrashesLeavesASoundRoot(t *testing.T) {
+func TestFixThatCrashesLeavesASoundRoot(t *testing.T) {
 	plants := map[string]func(t *testing.T, h *servicetest.House){
 		"records": func(t *testing.T, h *servicetest.House) {
 			upload(t, h)
@@ -317,7 +317,7 @@ func TestAFixThatCrashesLeavesASoundRoot(t *testing.T) {
 }
 
 // An upload whose client asked no more while it was committed stays unsure until its record ends.
-func TestAnUploadOfUnknownOutcomeIsFound(t *testing.T) {
+func TestUploadOfUnknownOutcomeIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := sound(t)
 		id := upload(t, h)

@@ -101,7 +101,7 @@ func with(outcome importing.Outcome, found []string) []string {
 	return lines
 }
 
-func TestWhatNativeClientsWroteIsImported(t *testing.T) {
+func TestImportTakesFoldersOfNativeClients(t *testing.T) {
 	cases := []struct {
 		folder string
 		found  []string
@@ -178,7 +178,7 @@ func TestRenamedTablesKeepTheirNames(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeImportedIsSkipped(t *testing.T) {
+func TestImportSkipsFoldersThatItCannotTake(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
 	unpack(t, w.lake, "lancedb", "")

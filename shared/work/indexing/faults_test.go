@@ -200,7 +200,7 @@ func inTurn(t *testing.T, try func(t *testing.T, n int) (requests int)) {
 }
 
 // Wherever a worker dies, others finish the build.
-func TestAWorkerMayDieAtEachRequest(t *testing.T) {
+func TestWorkerMayDieAtEachRequest(t *testing.T) {
 	for name, c := range trials() {
 		t.Run(name, func(t *testing.T) {
 			inTurn(t, func(t *testing.T, at int) int {
@@ -215,7 +215,7 @@ func TestAWorkerMayDieAtEachRequest(t *testing.T) {
 }
 
 // A worker that freezes, while others do its work, does no harm when it goes on.
-func TestAWorkerMayFreezeAtEachRequest(t *testing.T) {
+func TestWorkerMayFreezeAtEachRequest(t *testing.T) {
 	for name, c := range trials() {
 		t.Run(name, func(t *testing.T) {
 			inTurn(t, func(t *testing.T, at int) int {
@@ -337,7 +337,7 @@ func TestPartsThatRunShowTheirRows(t *testing.T) {
 	}
 }
 
-func TestABuildCanBePausedAndCanceled(t *testing.T) {
+func TestBuildCanBePausedAndCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, memstore.New(), few)
 		h.create(t, 60, 37, 80)

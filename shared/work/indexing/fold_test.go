@@ -30,7 +30,7 @@ func (h *house) compact(t *testing.T) {
 
 // Many workers fold rows into an index: their segments take the place of others, or stand beside them. When the index or
 // the rows change meanwhile, what does not fit any more is left to a later job.
-func TestManyWorkersFoldRowsIntoAnIndex(t *testing.T) {
+func TestWorkersFoldRowsIntoAnIndex(t *testing.T) {
 	for name, c := range map[string]struct {
 		meanwhile func(t *testing.T, h *house, n indexbuild.Index) // before the first join
 		left      int64                                            // rows that no segment covers in the end

@@ -23,7 +23,7 @@ import (
 
 // The table may change while parts are built: the job goes through the fragments that others have
 // replaced again.
-func TestTheTableMayChangeMeanwhile(t *testing.T) {
+func TestBuildFollowsATableThatChanges(t *testing.T) {
 	type change func(t *testing.T, h *house)
 	compact := func(t *testing.T, h *house) {
 		h.change(t, func(at *engine.Table) (engine.Written, error) {
@@ -91,7 +91,7 @@ func (h *house) clean(t *testing.T, from int) {
 }
 
 // When the version of a build is cleaned up, the build begins again with the newest one, but not forever.
-func TestTheVersionMayBeCleanedUpMeanwhile(t *testing.T) {
+func TestBuildBeginsAgainWhenItsVersionIsCleanedUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		part  string // before it is begun, the version is cleaned up
 		stage string // in which the job ends
@@ -173,7 +173,7 @@ func TestFilesOfPartsMayBeCleanedUpMeanwhile(t *testing.T) {
 
 // A build ends when another one of its name is first, or when its table is dropped, also when there is
 // another table of the name then.
-func TestABuildMayBeLate(t *testing.T) {
+func TestBuildMayBeLate(t *testing.T) {
 	late := map[string]struct {
 		do   func(t *testing.T, h *house)
 		want string

@@ -317,7 +317,7 @@ func (h *house) report(t *testing.T, id string) maintain.Report {
 	return report
 }
 
-func TestADryRunTellsWhatWouldBeDone(t *testing.T) {
+func TestDryRunReportsTheWorkToDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, memstore.New())
 		h.create(t, nil, nil)

@@ -247,7 +247,7 @@ var errCrashed = errors.New("the process has crashed")
 // A process dies at each of its requests in turn: before it, or after it and before the answer. Whatever it left,
 // the regular look of another one announces each change that took place, once: the events tell of each object
 // where it is now, and how it came there.
-func TestACrashLosesNoChange(t *testing.T) {
+func TestAnnouncerLosesNoChangeAfterACrash(t *testing.T) {
 	for _, life := range lives {
 		t.Run(life.name, func(t *testing.T) {
 			for n, crashed := 1, true; crashed; n++ {
@@ -441,7 +441,7 @@ func lastVersion(events []eventapi.Event, before string) (version int64) {
 
 // A job whose end was told to nobody, because the process died or the suggestion was lost, is found by the regular
 // look. One that is resumed ends again.
-func TestTheEndOfAJobIsAnnouncedOnce(t *testing.T) {
+func TestJobEndIsAnnouncedOnce(t *testing.T) {
 	now := time.Now()
 	s := open(t, memstore.New(), func() time.Time { return now })
 	s.announceAll(t)

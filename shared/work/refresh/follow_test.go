@@ -77,7 +77,7 @@ func (p *process) jobs(t *testing.T) int {
 	return len(all)
 }
 
-func TestAViewFollowsFewChangesWhenTheyAreOld(t *testing.T) {
+func TestViewFollowsFewChangesWhenTheyAreOld(t *testing.T) {
 	follow(t, policy, true, func(t *testing.T, p *process) {
 		p.insert(t, 20)
 		p.work(t, 9*time.Minute)
@@ -92,7 +92,7 @@ func TestAViewFollowsFewChangesWhenTheyAreOld(t *testing.T) {
 	})
 }
 
-func TestAViewFollowsManyChangesSoon(t *testing.T) {
+func TestViewFollowsManyChangesSoon(t *testing.T) {
 	follow(t, policy, true, func(t *testing.T, p *process) {
 		p.insert(t, 20, 21, 22)
 		p.work(t, 10*time.Second)
@@ -160,7 +160,7 @@ func TestChangesThatNoRequestMadeAreFound(t *testing.T) {
 }
 
 // A definition that a writer of the view has put into its metadata is not run for him.
-func TestADefinitionOfOthersIsNotFollowed(t *testing.T) {
+func TestViewDoesNotFollowADefinitionOfOthers(t *testing.T) {
 	follow(t, policy, true, func(t *testing.T, p *process) {
 		hostile := `{"format":1,"kind":"query","query":"SELECT id FROM s WHERE id > 0"}`
 		must[engine.Written](t)(p.at(t, "v").Alter(t.Context(), func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
@@ -176,7 +176,7 @@ func TestADefinitionOfOthersIsNotFollowed(t *testing.T) {
 }
 
 // A view without data that follows its source is filled by and by.
-func TestAnEmptyViewIsFilled(t *testing.T) {
+func TestViewThatIsEmptyIsFilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := openWith(t, memstore.New(), policy)
 		p.source(t, true)
@@ -191,7 +191,7 @@ func TestAnEmptyViewIsFilled(t *testing.T) {
 
 // A refresh that another job's worker holds waits for it, and is a no_op then. The view is free some
 // time after the process of a worker has died.
-func TestOneJobRefreshesAViewAtATime(t *testing.T) {
+func TestViewIsRefreshedByOneJobAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, memstore.New())
 		p.source(t, true)

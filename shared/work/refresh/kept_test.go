@@ -15,7 +15,7 @@ import (
 
 // The cleanup of a source keeps the version that a view shows for 30 days, so that the next refresh is
 // incremental.
-func TestTheVersionThatAViewShowsIsKept(t *testing.T) {
+func TestViewKeepsTheVersionThatItShows(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
 		after time.Duration

@@ -12,7 +12,7 @@ import (
 )
 
 // A view whose rows a compaction moves before any request of its refresh shows each row of its source once.
-func TestAViewMayBeCompactedMeanwhile(t *testing.T) {
+func TestViewMayBeCompactedMeanwhile(t *testing.T) {
 	moved := 0
 	for n, more := 1, true; more && !t.Failed(); n++ {
 		synctest.Test(t, func(t *testing.T) {

@@ -112,7 +112,7 @@ func changed(t *testing.T, n int, name string, change func(*testing.T, *process)
 }
 
 // A part over a slow store completes files each minute, and goes on behind them after a crash.
-func TestAPartGoesOnAfterACrash(t *testing.T) {
+func TestPartGoesOnAfterACrash(t *testing.T) {
 	most := 0
 	for n, more := 1, true; more && !t.Failed(); n++ {
 		synctest.Test(t, func(t *testing.T) {

@@ -248,7 +248,7 @@ var faults = []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost:
 
 // A refresh whose worker dies at any request, or whose answers are lost, ends with the rows that the
 // query gives, each once.
-func TestARefreshSurvivesACrashAnywhere(t *testing.T) {
+func TestRefreshSurvivesACrashAnywhere(t *testing.T) {
 	both := slices.Sorted(slices.Values(append(altered, altered...)))
 	for _, c := range []struct {
 		query string
@@ -329,7 +329,7 @@ func crash(t *testing.T, query string, full bool, rows []int64, sizes materializ
 }
 
 // A create that fails anywhere leaves either a view or nothing, and can be done again.
-func TestACreateSurvivesACrashAnywhere(t *testing.T) {
+func TestCreateSurvivesACrashAnywhere(t *testing.T) {
 	want := []int64{4, 5, 6, 7, 8, 9}
 	for query, want := range map[string][]int64{
 		query: want, lines: want, group: want, twice: slices.Sorted(slices.Values(append(want, want...))),
@@ -466,7 +466,7 @@ func together(t *testing.T, sizes materialize.Sizes) {
 }
 
 // Nothing but the sender's own right to the source lets a request begin a refresh.
-func TestTheSenderMustBePermittedToReadTheSource(t *testing.T) {
+func TestSenderMustBePermittedToReadTheSource(t *testing.T) {
 	p := open(t, memstore.New())
 	p.source(t, true)
 	_, err := viewservice.New(p.Tables).CreateMaterialized(t.Context(), &viewapi.CreateMaterializedRequest{

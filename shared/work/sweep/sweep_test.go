@@ -48,7 +48,7 @@ func (c *counting) Send(ctx context.Context, after time.Duration, messages ...jo
 
 // A look at all tables goes on behind the page that it has sent the messages of, whatever happened to its worker,
 // and lists no page again.
-func TestTheLookAtAllTablesGoesOnWhereItWas(t *testing.T) {
+func TestLookAtAllTablesGoesOnWhereItWas(t *testing.T) {
 	const all, page = 2300, 1000
 	synctest.Test(t, func(t *testing.T) {
 		lists := 0

@@ -271,7 +271,7 @@ func sweep(t *testing.T, store objectstore.Store, artifacts []string) {
 }
 
 // A sweep that dies at any request has taken nothing that a version names, and another one takes the rest.
-func TestASweepOfArtifactsSurvivesACrashAnywhere(t *testing.T) {
+func TestSweepOfArtifactsSurvivesACrashAnywhere(t *testing.T) {
 	for _, fault := range faults {
 		for n, more := 1, true; more && !t.Failed(); n++ {
 			synctest.Test(t, func(t *testing.T) {

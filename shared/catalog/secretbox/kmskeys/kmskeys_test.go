@@ -117,7 +117,7 @@ func TestSealedValuesBelongToTheirNames(t *testing.T) {
 }
 
 // A data key encrypts one value, so that values with the same name have different ones.
-func TestEachValueHasItsDataKey(t *testing.T) {
+func TestSealMakesADataKeyForEachValue(t *testing.T) {
 	fake, openAs := open(t)
 	keys := openAs(arn, "d")
 	for range 3 {

@@ -123,7 +123,7 @@ func nearest(t *testing.T, d *dataset.Dataset, q annsearch.Question) *annsearch.
 }
 
 // A search through all partitions of an index of whole vectors finds what a scan finds.
-func TestASearchOfAllPartitionsFindsTheNearestRows(t *testing.T) {
+func TestNearestInAllPartitionsFindsTheNearestRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, name := range []string{"plain", "stable"} { // the rows of the second have ids that stay
 		d, queries := open(t, name), [][]float32{randomQuery(random), randomQuery(random), randomQuery(random)}
@@ -140,7 +140,7 @@ func TestASearchOfAllPartitionsFindsTheNearestRows(t *testing.T) {
 }
 
 // A search that may look through few partitions goes on while it has found too few rows.
-func TestASearchGoesOnUntilItHasFoundEnough(t *testing.T) {
+func TestNearestGoesOnUntilItHasFoundEnough(t *testing.T) {
 	d, query := open(t, "plain"), randomQuery(rand.New(rand.NewPCG(3, 4)))
 	all := len(covered(t, d, query))
 	few := nearest(t, d, question(ivf.Params{Minimum: 1, Maximum: 1, K: all, Candidates: all}, query))
@@ -153,7 +153,7 @@ func TestASearchGoesOnUntilItHasFoundEnough(t *testing.T) {
 	}
 }
 
-func TestASearchAmongRowsFindsThoseOnly(t *testing.T) {
+func TestNearestAmongRowsFindsNoOthers(t *testing.T) {
 	d, query := open(t, "plain"), randomQuery(rand.New(rand.NewPCG(5, 6)))
 	far := covered(t, d, query)
 	far = far[len(far)/2:]
@@ -180,7 +180,7 @@ func TestASearchAmongRowsFindsThoseOnly(t *testing.T) {
 	}
 }
 
-func TestAQuestionMustFitItsIndex(t *testing.T) {
+func TestNearestRefusesAQuestionThatDoesNotFit(t *testing.T) {
 	d, query := open(t, "plain"), randomQuery(rand.New(rand.NewPCG(7, 8)))
 	q := question(ivf.Params{K: 1, Candidates: 1}, query)
 	q.Metric = vector.Cosine

@@ -51,7 +51,7 @@ func seen(t *testing.T, d *dataset.Dataset, query string) condition.Relation {
 
 const adults = "SELECT id AS number, id * 2 AS twice, name FROM people WHERE id >= 90"
 
-func TestAFilterKeepsTheRowsOfTheViewThatPass(t *testing.T) {
+func TestFilterKeepsTheRowsOfTheViewThatPass(t *testing.T) {
 	d := people(t)
 	cases := []struct {
 		name, query, filter string
@@ -83,7 +83,7 @@ func TestAFilterKeepsTheRowsOfTheViewThatPass(t *testing.T) {
 	}
 }
 
-func TestAConditionThatDoesNotFitIsRefused(t *testing.T) {
+func TestNewRefusesAConditionThatDoesNotFit(t *testing.T) {
 	d := people(t)
 	for name, c := range map[string]struct{ query, filter string }{
 		"no SQL":                           {"", "id =="},
@@ -100,7 +100,7 @@ func TestAConditionThatDoesNotFitIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyMaterializedViewsCanIsNoRelation(t *testing.T) {
+func TestSeenRefusesQueriesOfMaterializedViews(t *testing.T) {
 	d := people(t)
 	for _, query := range []string{
 		"SELECT name, count(*) AS n FROM people GROUP BY name",
@@ -150,7 +150,7 @@ func TestColumnsOfARelationLeadToThoseOfTheTable(t *testing.T) {
 }
 
 // An expression over the columns of a view is bound over those of its source.
-func TestAnExpressionReadsTheSourcesColumns(t *testing.T) {
+func TestBindReadsTheColumnsOfTheSource(t *testing.T) {
 	r := seen(t, people(t), adults)
 	bound, err := r.Bind(t.Context(), "columns", "twice + number", plan.Bind)
 	if err != nil {
@@ -161,7 +161,7 @@ func TestAnExpressionReadsTheSourcesColumns(t *testing.T) {
 	}
 }
 
-func TestTheTextOfAFilterNamesWhatTheViewAdds(t *testing.T) {
+func TestFilterTextNamesTheFilterOfTheView(t *testing.T) {
 	d := people(t)
 	view := seen(t, d, adults)
 	for _, c := range []struct {

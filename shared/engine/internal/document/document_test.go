@@ -203,7 +203,7 @@ func TestColumnsOfTextsAreRead(t *testing.T) {
 	}
 }
 
-func TestNoColumnIsToldByItsCode(t *testing.T) {
+func TestOfRefusesAnUnknownColumnByItsCode(t *testing.T) {
 	_, err := document.Of(newTable(t), "nope")
 	wantCode(t, "no such column", err, protocol.TableColumnNotFound)
 }

@@ -253,7 +253,7 @@ func model(rows []row) string {
 	return strings.Join(cells, " ")
 }
 
-func TestMoreGroupsThanMemoryHolds(t *testing.T) {
+func TestTableSpillsMoreGroupsThanMemoryHolds(t *testing.T) {
 	const most, keys, times = 24 << 20, 60_000, 3
 	budget := memory.NewBudget(most, most)
 	share := budget.Open()

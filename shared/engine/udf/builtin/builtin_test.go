@@ -165,7 +165,7 @@ func valuesOf(t *testing.T, got udf.Result) string {
 }
 
 // A slice of a list is read from where it begins.
-func TestASliceOfVectors(t *testing.T) {
+func TestCallReadsASliceOfVectors(t *testing.T) {
 	for _, input := range []string{"list<float32>", "fixed_size_list<float32, 2>"} {
 		s := spec(t, "normalize_l2", input, input)
 		caller, err := Runtime{}.Open(t.Context(), s)
@@ -182,7 +182,7 @@ func TestASliceOfVectors(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestOpenRefusesSpecsThatDoNotFit(t *testing.T) {
 	cases := []struct {
 		why, function, input, output string
 		fields                       []arrow.Field
@@ -236,7 +236,7 @@ func TestWhatIsRefused(t *testing.T) {
 }
 
 // A registration has no arguments yet: it proves the types, and rows are an error.
-func TestAFunctionWithoutItsArguments(t *testing.T) {
+func TestCallWithoutArgumentsTakesNoRows(t *testing.T) {
 	s := spec(t, "truncate_vector", "list<float32>", "list<float32>")
 	s.Binding = ""
 	caller, err := Runtime{}.Open(t.Context(), s)

@@ -130,7 +130,7 @@ func TestTextsOfFunctionsAreCleaned(t *testing.T) {
 }
 
 // The reported output of a module contains no value of a variable, and no remainder of a truncated one.
-func TestWhatModulesPrintIsConcealed(t *testing.T) {
+func TestConcealerHidesValuesThatModulesPrint(t *testing.T) {
 	const value = "canary-canary"
 	c := &caller{conceal: concealer(map[string]string{"KEY": value})}
 	for at := range len(value) {

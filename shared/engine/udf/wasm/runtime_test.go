@@ -150,7 +150,7 @@ func textOf(t *testing.T, a arrow.Array) string {
 	return string(text)
 }
 
-func TestAFunctionComputesBatches(t *testing.T) {
+func TestCallComputesBatches(t *testing.T) {
 	r := newRuntime(t, wasm.Limits{})
 	for _, c := range []struct {
 		kind arrow.DataType
@@ -234,7 +234,7 @@ func TestRowsThatFailAreFound(t *testing.T) {
 
 const reason = `{"error_type": "ValueError", "message": "too much", "retryable": false}`
 
-func TestAFunctionThatAlwaysFailsIsGivenUp(t *testing.T) {
+func TestCallGivesUpAFunctionThatAlwaysFails(t *testing.T) {
 	code := module{code: map[string][]byte{"call": notEmpty(forever)}}
 	f := open(t, newRuntime(t, wasm.Limits{CallTime: 100 * time.Millisecond}), spec(code.bytes(), number, number))
 	_, err := f.Call(t.Context(), numbers(4096))
@@ -341,7 +341,7 @@ func expanded() arrow.RecordBatch {
 	return array.NewRecordBatch(schema, []arrow.Array{n.Column(0), n.Column(0)}, 0)
 }
 
-func TestTheRuntimeRefusesWhatItDoesNotRun(t *testing.T) {
+func TestRuntimeRefusesUnsupportedSpecs(t *testing.T) {
 	r := newRuntime(t, wasm.Limits{ModuleBytes: 1000})
 	for name, c := range map[string]struct {
 		change func(s *udf.Spec)
@@ -379,7 +379,7 @@ func TestLyingChildrenAreErrorsWithNames(t *testing.T) {
 	}
 }
 
-func TestTheChildGetsPipesAndNothingElse(t *testing.T) {
+func TestChildGetsPipesAndNothingElse(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "canary")
 	open, err := os.Open(os.DevNull)
 	if err != nil {
@@ -414,7 +414,7 @@ func children(t *testing.T) []int {
 // countdown is code that takes half a second or so, if there are rows.
 var countdown = notEmpty(join(constant(1<<29), []byte{0x21, 2, 0x03, 0x40, 0x20, 2, 0x41, 1, 0x6b, 0x22, 2, 0x0d, 0, 0x0b}))
 
-func TestAKilledChildIsStartedAgain(t *testing.T) {
+func TestChildIsStartedAgainWhenKilled(t *testing.T) {
 	code := module{code: map[string][]byte{"call": countdown}, locals: map[string]uint32{"call": 1}}
 	f := open(t, newRuntime(t, wasm.Limits{}), spec(code.bytes(), number, number))
 	before := children(t)
@@ -431,7 +431,7 @@ func TestAKilledChildIsStartedAgain(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheContextEndsTheCall(t *testing.T) {
+func TestCallEndsWithItsContext(t *testing.T) {
 	code := module{code: map[string][]byte{"call": notEmpty(forever)}}
 	f := open(t, newRuntime(t, wasm.Limits{}), spec(code.bytes(), number, number))
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -88,7 +88,7 @@ func pass(_ context.Context, batch arrow.RecordBatch, _ int64) (arrow.RecordBatc
 }
 
 // A row whose long text stands beside each of a million items needs no more memory than there is.
-func TestAnExpansionKeepsItsShareOfMemory(t *testing.T) {
+func TestExpandKeepsItsShareOfMemory(t *testing.T) {
 	const items, limit = 1_000_000, 4 << 20
 	x, batch := expansion(t, strings.Repeat("long", 16<<10), items)
 	share := memory.NewBudget(limit, limit).Open()
@@ -110,7 +110,7 @@ func TestAnExpansionKeepsItsShareOfMemory(t *testing.T) {
 
 // The pieces of a text are made one at a time, so a million of them need little memory. The text is not
 // repeated for each piece unless a column needs it.
-func TestATextOfManyPiecesKeepsItsShareOfMemory(t *testing.T) {
+func TestExpandKeepsItsShareOfMemoryForManyPieces(t *testing.T) {
 	const count, limit = 1_000_000, 4 << 20
 	_, batch := expansion(t, strings.Repeat("x", count-1), 0) // and the number of its row
 	share := memory.NewBudget(limit, limit).Open()

@@ -74,7 +74,7 @@ func until(t *testing.T, f *forward.Forwarder) {
 
 // A process dies at each of its requests, before it or before the answer. The next one forwards what the target may
 // not have: it gets each event, and none before an earlier one.
-func TestACrashSkipsNoEvent(t *testing.T) {
+func TestForwarderSkipsNoEventAfterACrash(t *testing.T) {
 	const events = 250 // three pages
 	for n, crashed := 1, true; crashed; n++ {
 		for _, after := range []bool{false, true} {
@@ -115,7 +115,7 @@ func TestACrashSkipsNoEvent(t *testing.T) {
 
 // A target that fails is asked again after pauses that grow, by the one who met the failure and by no other. What
 // waited is sent first.
-func TestATargetThatFailsGetsAllLater(t *testing.T) {
+func TestForwarderSendsAllOnceTheTargetRecovers(t *testing.T) {
 	objects, now := memstore.New(), time.Now()
 	clock := func() time.Time { return now }
 	announced(t, objects, 0, 3)

@@ -57,7 +57,7 @@ func some(n int) (events []eventapi.Event) {
 	return events
 }
 
-func TestAWebhookGetsSignedEvents(t *testing.T) {
+func TestWebhookGetsSignedEvents(t *testing.T) {
 	var ids []string
 	requests := 0
 	target := hook(t, hookKey, func(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +87,7 @@ func TestAWebhookGetsSignedEvents(t *testing.T) {
 }
 
 // What is refused is an error, which tells neither the key nor the path.
-func TestAWebhookRefuses(t *testing.T) {
+func TestWebhookRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		status, requests int
 		key              string

@@ -202,7 +202,7 @@ func TestPathsSurvive(t *testing.T) {
 	}
 }
 
-func TestOtherEventsAreErrors(t *testing.T) {
+func TestInvokeRefusesOtherEvents(t *testing.T) {
 	for _, payload := range []string{``, `[]`, `{}`, `{"Records":[]}`, `{"version":"2.0","headers":7}`, `{"version":"2.0","isBase64Encoded":true,"body":"?"}`} {
 		if _, err := New(http.NotFoundHandler()).Invoke(t.Context(), []byte(payload)); err == nil {
 			t.Errorf("Invoke(%s) succeeded, want an error", payload)

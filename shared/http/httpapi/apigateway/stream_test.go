@@ -87,7 +87,7 @@ func TestAnswersAreReadWhileTheyAreWritten(t *testing.T) {
 }
 
 // Gateways that take whole answers get whole answers.
-func TestOtherGatewaysAreNotStreamedTo(t *testing.T) {
+func TestStreamAnswersOtherGatewaysWhole(t *testing.T) {
 	for name, payload := range map[string]string{"HTTP API": httpAPIEvent, "load balancer": albEvent} {
 		answer, err := New(echo(&seen{}, "text/plain", []byte("all"))).Stream(t.Context(), json.RawMessage(payload))
 		if err != nil {
@@ -164,7 +164,7 @@ func TestStreamsThatBreakOff(t *testing.T) {
 	}
 }
 
-func TestNothingRunsOnWhenNobodyReads(t *testing.T) {
+func TestStreamEndsItsHandlerWhenNobodyReads(t *testing.T) {
 	ended := false
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		defer func() { ended = true }()

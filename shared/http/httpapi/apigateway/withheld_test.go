@@ -47,7 +47,7 @@ func pieces(n int, last error) httpapi.Route {
 }
 
 // The line of a request has the status and the code that the client gets, also when its response is replaced or breaks off.
-func TestTheLogHasWhatTheClientGets(t *testing.T) {
+func TestLogHasTheStatusThatTheClientGets(t *testing.T) {
 	const query = `{
 		"version": "2.0", "rawPath": "/v1/table/a/query", "headers": {"authorization": "Bearer t", "content-type": "application/json"},
 		"requestContext": {"domainName": "x.lambda-url.us-east-1.on.aws", "http": {"method": "POST", "path": "/v1/table/a/query", "sourceIp": "192.0.2.1"}}, "body": "{\"k\":0,\"vector\":[]}"
@@ -115,7 +115,7 @@ func TestTheLogHasWhatTheClientGets(t *testing.T) {
 }
 
 // A response whose length is known to be too large is replaced before a stream begins.
-func TestTheLogHasWhatAStreamRefuses(t *testing.T) {
+func TestLogHasTheRefusalOfAStream(t *testing.T) {
 	s := &stream{header: http.Header{"Content-Length": {"9"}}, left: 8, request: &http.Request{}, begun: make(chan struct{})}
 	body, pipe := io.Pipe()
 	s.pipe, s.body = pipe, body

@@ -84,7 +84,7 @@ func TestRunsAreReadAsIfTheyWereOne(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRunIsRefused(t *testing.T) {
+func TestMergeRefusesAFileThatIsNoRun(t *testing.T) {
 	out := indextest.NewOutput(t)
 	failed := errors.New("of the source")
 	if _, _, err := extsort.Write(t.Context(), func(yield func([]byte, error) bool) { yield(nil, failed) }, out, "failed"); !errors.Is(err, failed) {

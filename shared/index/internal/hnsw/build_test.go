@@ -52,7 +52,7 @@ func randomVectors(seed uint64, n, dim int) []float32 {
 	return vectors
 }
 
-func TestABuiltGraphFindsTheNearestNodes(t *testing.T) {
+func TestBuildMakesAGraphThatFindsTheNearestNodes(t *testing.T) {
 	const dim, k = 12, 10
 	for _, metric := range []vector.Metric{vector.L2, vector.Dot} {
 		for _, n := range []int{1, 2, 30, 3000} {
@@ -85,7 +85,7 @@ func TestABuiltGraphFindsTheNearestNodes(t *testing.T) {
 }
 
 // Each node can be reached, also if all are the same.
-func TestEachNodeOfABuiltGraphIsReached(t *testing.T) {
+func TestBuildReachesEachNode(t *testing.T) {
 	const dim = 3
 	for name, vectors := range map[string][]float32{"random": randomVectors(5, 2000, dim), "equal": make([]float32, 500*dim)} {
 		b, err := Build(t.Context(), vectors, dim, Options{Metric: vector.L2, Edges: 4, Candidates: 10})
@@ -100,7 +100,7 @@ func TestEachNodeOfABuiltGraphIsReached(t *testing.T) {
 	}
 }
 
-func TestABuildEndsWithItsContextAndItsMemory(t *testing.T) {
+func TestBuildEndsWithItsContextAndItsMemory(t *testing.T) {
 	vectors := randomVectors(5, 500, 4)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -115,7 +115,7 @@ func TestABuildEndsWithItsContextAndItsMemory(t *testing.T) {
 	}
 }
 
-func TestABuildReportsItsNodes(t *testing.T) {
+func TestBuildReportsItsNodes(t *testing.T) {
 	for _, n := range []int{0, 1, watchEvery, 3*watchEvery + 1} {
 		var joined atomic.Int64
 		if _, err := Build(t.Context(), randomVectors(1, n, 4), 4, Options{Metric: vector.L2, Edges: 4, Candidates: 10, Watch: func(n int64) { joined.Add(n) }}); err != nil {

@@ -242,7 +242,7 @@ func TestProductCodesNameSubVectors(t *testing.T) {
 }
 
 // With random codes of many places, all rows at once are measured as each row alone, also far from the origin.
-func TestManyPlacesAreSummed(t *testing.T) {
+func TestCodesOfManyPlacesAreSummed(t *testing.T) {
 	const dim, rows = 14, 33
 	random := rand.New(rand.NewPCG(3, 4))
 	book := make([]float32, dim<<8)

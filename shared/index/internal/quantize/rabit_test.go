@@ -101,7 +101,7 @@ func innerProduct(a, b []float32) (sum float64) {
 	return sum
 }
 
-func TestAMatrixRotates(t *testing.T) {
+func TestRotationRotatesByAMatrix(t *testing.T) {
 	quarter := &Tensor{Element: elements[1].ID(), Rows: 2, Width: 2, Values: []float32{0, -1, 1, 0}}
 	r, err := newRotation(2, nil, quarter.Encode())
 	if err != nil {

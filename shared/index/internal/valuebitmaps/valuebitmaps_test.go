@@ -157,7 +157,7 @@ func TestQuestionsFindTheRowsOfTheirKeys(t *testing.T) {
 }
 
 // Keys are stored in pages, and a search reads only the pages of its keys.
-func TestOnlyThePagesOfTheKeysAreRead(t *testing.T) {
+func TestSearchReadsThePagesOfItsKeysAlone(t *testing.T) {
 	const keys = 20_000
 	rows := make([]row, keys)
 	for i := range rows {

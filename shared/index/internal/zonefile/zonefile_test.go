@@ -159,7 +159,7 @@ func TestFilesThatAreJoinedHaveTheZonesOfAll(t *testing.T) {
 	}
 }
 
-func TestOnlyRowsOfZonesThatPassAreAdded(t *testing.T) {
+func TestAddTakesRowsOfZonesThatPass(t *testing.T) {
 	zones, err := zonefile.New([]arrow.Array{uints(0, 0, 1), uints(0, 2, 7), uints(2, 2, 1)})
 	if err != nil {
 		t.Fatal(err)

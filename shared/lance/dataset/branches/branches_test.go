@@ -108,7 +108,7 @@ func TestBranchesAreWrittenInTheFormat(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDoneToBranches(t *testing.T) {
+func TestBranchesRefuseImpossibleChanges(t *testing.T) {
 	ctx, table := t.Context(), datasettest.TableIn(memstore.New())
 	datasettest.Create(t, table, 1)
 	datasettest.Branch(t, table, "a", "", 0)

@@ -116,7 +116,7 @@ func TestCleanupKeepsWhatIsNeeded(t *testing.T) {
 	}
 }
 
-func TestAVersionAgesOnlyOnceItIsReplaced(t *testing.T) {
+func TestExpireCountsTheAgeFromTheReplacement(t *testing.T) {
 	// Version 1 is a year old, and was the newest until a moment ago.
 	store := datasettest.Aged{Store: memstore.New(), Age: func(key string) time.Duration {
 		if strings.HasSuffix(key, "/18446744073709551614.manifest") {
@@ -132,7 +132,7 @@ func TestAVersionAgesOnlyOnceItIsReplaced(t *testing.T) {
 	}
 }
 
-func TestTheNewestVersionsAreKept(t *testing.T) {
+func TestExpireKeepsTheNewestVersions(t *testing.T) {
 	table := datasettest.TableIn(datasettest.AllOld(memstore.New()))
 	datasettest.Many(t, table, false, 1, 1, 1, 1)
 	if _, err := cleanup.Expire(t.Context(), table, cleanup.Expiry{Before: weekAgo(), Keep: 3}); err != nil {
@@ -164,7 +164,7 @@ func TestYoungOrphansStay(t *testing.T) {
 	}
 }
 
-func TestADryRunDeletesNothing(t *testing.T) {
+func TestDryRunDeletesNothing(t *testing.T) {
 	ctx := t.Context()
 	table := datasettest.TableIn(datasettest.AllOld(memstore.New()))
 	worn(t, table)

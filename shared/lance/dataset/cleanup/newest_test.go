@@ -21,7 +21,7 @@ import (
 
 // A slow writer, or one with an old listing, commits into the newest version even if all versions
 // that others made in the meantime were deleted except for the last.
-func TestNobodyWritesWhereAVersionWasDeleted(t *testing.T) {
+func TestWriterDoesNotReuseADeletedVersion(t *testing.T) {
 	others := func(t *testing.T, inner objectstore.Store) {
 		t.Helper()
 		other := datasettest.TableIn(inner)
@@ -93,7 +93,7 @@ func TestNobodyWritesWhereAVersionWasDeleted(t *testing.T) {
 // The version listed as the newest is gone when it is read, because others made newer ones and
 // deleted it, or dropped the table. A process without a cache gets the newest version or
 // ErrNoTable.
-func TestANewestVersionThatGoesAfterItWasListed(t *testing.T) {
+func TestNewestVersionMayGoAfterItWasListed(t *testing.T) {
 	for name, test := range map[string]struct {
 		others func(t *testing.T, store objectstore.Store)
 		want   uint64 // 0 for none

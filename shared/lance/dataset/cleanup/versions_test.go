@@ -95,7 +95,7 @@ func TestVersionsAreMadeByAPublisher(t *testing.T) {
 
 // A process has cached an old version as the newest. Another makes further versions, deletes all
 // but the newest, and is interrupted half way. The first process still finds the newest version.
-func TestADeletionThatBreaksOffHidesNoVersion(t *testing.T) {
+func TestDeleteVersionsHidesNoVersionWhenItBreaksOff(t *testing.T) {
 	const versions = 6
 	for known := 1; known < versions; known++ {
 		for nth := 1; nth < versions; nth++ {

@@ -84,7 +84,7 @@ func TestVersionsThatCannotBeCompared(t *testing.T) {
 }
 
 // A comparison charges its memory, fails without it, and releases it.
-func TestTheMemoryOfADifferenceIsHeld(t *testing.T) {
+func TestOfHoldsTheMemoryOfADifference(t *testing.T) {
 	was, now := version(t, 1, manifest.FlagStableRowIDs), version(t, 2, manifest.FlagStableRowIDs, scattered(20_000))
 	share := memory.NewBudget(64<<20, 64<<20).Open()
 	rows, err := Of(memory.WithShare(t.Context(), share), was, now, nil, nil)

@@ -114,7 +114,7 @@ func TestPageOfVersionsCostsTheSameInLongHistories(t *testing.T) {
 	}
 }
 
-func TestOneVersionIsDescribed(t *testing.T) {
+func TestOneDescribesOneVersion(t *testing.T) {
 	table, store := withVersions(t, manifest.V2, []uint64{3, 4, 9})
 	cases := []struct {
 		number *int64

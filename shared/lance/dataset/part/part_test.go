@@ -86,7 +86,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestTheFirstReceiptOfAPartCounts(t *testing.T) {
+func TestKeepCountsTheFirstReceiptOfAPart(t *testing.T) {
 	place := part.Place{Store: memstore.New(), Prefix: "t"}
 	ctx := t.Context()
 	if found, err := place.Find(ctx, "u", "p"); found != nil || err != nil {
@@ -105,7 +105,7 @@ func TestTheFirstReceiptOfAPartCounts(t *testing.T) {
 }
 
 // The storage loses the answer to the put of a receipt.
-func TestALostAnswerIsReadBack(t *testing.T) {
+func TestKeepReadsALostAnswerBack(t *testing.T) {
 	for _, fault := range []faultstore.Fault{{Lost: true}, {Err: objectstore.ErrUnknownOutcome}} {
 		broken := faultstore.New(memstore.New(), func(call faultstore.Call) faultstore.Fault {
 			if call.Kind == faultstore.PutIfAbsent {
@@ -122,7 +122,7 @@ func TestALostAnswerIsReadBack(t *testing.T) {
 	}
 }
 
-func TestAllAndSinceReadWhatIsTheirs(t *testing.T) {
+func TestAllAndSinceReadTheirOwnParts(t *testing.T) {
 	store := memstore.New()
 	place := part.Place{Store: store, Prefix: "t"}
 	for i := range 20 {

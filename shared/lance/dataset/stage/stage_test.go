@@ -106,7 +106,7 @@ func TestRowsThatFailLeaveNoFile(t *testing.T) {
 }
 
 // Written is called for each durable file and for no other.
-func TestAPlaceTellsOfDurableFiles(t *testing.T) {
+func TestPlaceReportsDurableFiles(t *testing.T) {
 	broken := errors.New("broken")
 	for _, cause := range []error{nil, broken} {
 		store := faultstore.New(memstore.New(), func(faultstore.Call) faultstore.Fault { return faultstore.Fault{Err: cause} })

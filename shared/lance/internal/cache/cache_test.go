@@ -31,7 +31,7 @@ func TestValuesAreFoundUnderTheirWholeKey(t *testing.T) {
 	}
 }
 
-func TestNoValueTakesALargePartOfTheBudget(t *testing.T) {
+func TestPutKeepsNoValueOfALargePartOfTheBudget(t *testing.T) {
 	c := cache.New(1 << 20)
 	cache.Put(c, "file:///t", "large", 7, 1<<19)
 	if _, ok := cache.Get[int](c, "file:///t", "large"); ok {

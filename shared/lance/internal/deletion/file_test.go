@@ -209,7 +209,7 @@ func TestWriteAndReadAgree(t *testing.T) {
 	}
 }
 
-func TestEveryPrefixAndEveryChangedByteIsSurvived(t *testing.T) {
+func TestParseSurvivesPrefixesAndChangedBytes(t *testing.T) {
 	for name, raw := range nativeFiles(t) {
 		if typeOf(name) == pb.DeletionBitmap {
 			raw = raw[:min(len(raw), 400)]

@@ -114,7 +114,7 @@ func TestSetOperations(t *testing.T) {
 	})
 }
 
-func TestTheLastPossibleRow(t *testing.T) {
+func TestLiveReachesTheLastPossibleRow(t *testing.T) {
 	v := deletion.New(math.MaxUint32, math.MaxUint32-1)
 	var runs [][2]int64
 	for start, end := range v.Live(math.MaxUint32-3, math.MaxUint32+1) {

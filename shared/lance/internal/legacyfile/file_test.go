@@ -116,7 +116,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func TestEveryPrefixAndManyChangedBytesAreSurvived(t *testing.T) {
+func TestFileSurvivesPrefixesAndChangedBytes(t *testing.T) {
 	for name, data := range nativeFiles(t) {
 		if !strings.Contains(name, "plain") {
 			continue
@@ -222,7 +222,7 @@ func ownColumns(t *testing.T, data []byte) (*File, []*schema.Field, []arrow.Arra
 }
 
 // Nulls are stored like the native writer's: fixed-width values as zeros, others as nothing.
-func TestWhatIsUnderNullsIsNotStored(t *testing.T) {
+func TestWriterStoresNoValuesUnderNulls(t *testing.T) {
 	list := arrow.FixedSizeListOf(2, arrow.FixedWidthTypes.Boolean)
 	garbage := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 	valid := memory.NewBufferBytes([]byte{0b01})

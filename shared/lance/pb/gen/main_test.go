@@ -41,7 +41,7 @@ func generateFrom(t *testing.T, source string) (string, error) {
 	return string(code), err
 }
 
-func TestAFieldIsReadAndWrittenByItsType(t *testing.T) {
+func TestFieldIsReadAndWrittenByItsType(t *testing.T) {
 	for declared, want := range map[string][2]string{
 		"uint64 `pb:\"3\"`":                   {"m.F = s.Uint64()", "e.Uint64(3, m.F)"},
 		"uint32 `pb:\"3\"`":                   {"m.F = s.Uint32()", "e.Uint64(3, uint64(m.F))"},
@@ -85,7 +85,7 @@ func TestHalfOfAMessageIsGeneratedOnDemand(t *testing.T) {
 	}
 }
 
-func TestAFieldNeedsItsNumber(t *testing.T) {
+func TestFieldNeedsItsNumber(t *testing.T) {
 	for _, tag := range []string{"", "`json:\"f\"`"} {
 		if _, err := generateFrom(t, "//pb:message\ntype M struct {\n\tF uint64 "+tag+"\n}\n"); err == nil || !strings.Contains(err.Error(), "M.F") {
 			t.Errorf("tag %q: got error %v, want one that names M.F", tag, err)

@@ -121,7 +121,7 @@ func TestPiecesEndBetweenCharacters(t *testing.T) {
 	}
 }
 
-func TestNoMeterHasNoBound(t *testing.T) {
+func TestMeterThatIsNilHasNoBound(t *testing.T) {
 	var m *Meter
 	if err := errors.Join(m.Take(1<<40), m.Step(1<<40)); err != nil {
 		t.Error(err)

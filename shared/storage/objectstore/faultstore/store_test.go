@@ -101,7 +101,7 @@ func on(n int, f faultstore.Fault) func(faultstore.Call) faultstore.Fault {
 	}
 }
 
-func TestAFaultLeavesItsWriteDoneOrNotDone(t *testing.T) {
+func TestFaultLeavesItsWriteDoneOrNotDone(t *testing.T) {
 	broken := errors.New("broken")
 	cases := []struct {
 		name    string

@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/storage/objectstore/probe"
 )
 
-func TestAGoodStorePassesAndIsLeftAsItWas(t *testing.T) {
+func TestRunPassesAGoodStoreAndLeavesItAsItWas(t *testing.T) {
 	s := memstore.New()
 	if _, err := s.Put(t.Context(), "_catalog/$/t/mine", []byte("{}"), objectstore.Condition{}); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func contested(match bool) func(string, *objectstore.Condition) {
 	}
 }
 
-func TestEachBrokenGuaranteeIsNamed(t *testing.T) {
+func TestRunNamesEachBrokenGuarantee(t *testing.T) {
 	const (
 		absent        = "a put if absent replaces nothing"
 		match         = "a put if unchanged replaces no other object"
@@ -229,7 +229,7 @@ func unconditional(end string) func(string, *objectstore.Condition) {
 	}
 }
 
-func TestAStoreThatCannotBeAskedIsNotCalledBroken(t *testing.T) {
+func TestRunDoesNotBlameAStoreThatCannotBeAsked(t *testing.T) {
 	denied := errors.New("access denied")
 	err := probe.Run(t.Context(), &broken{Store: memstore.New(), refuse: denied})
 	if faults := probe.Faults(err); !errors.Is(err, denied) || len(faults) > 0 {

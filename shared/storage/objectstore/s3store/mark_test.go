@@ -67,7 +67,7 @@ func TestServersThatDeleteInTwoStepsAreKnownByName(t *testing.T) {
 }
 
 // While a delete is on its way, another one and a put of a new object arrive.
-func TestASlowDeleteRemovesNoNewObject(t *testing.T) {
+func TestDeleteThatIsSlowRemovesNoNewObject(t *testing.T) {
 	server, store := newLooseServer(t, false)
 	server.objects["k"] = "old"
 	made := false

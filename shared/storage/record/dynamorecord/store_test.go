@@ -141,7 +141,7 @@ func TestAnswersOfPut(t *testing.T) {
 	}
 }
 
-func TestATableThatExistsIsCreated(t *testing.T) {
+func TestCreateTableTakesATableThatExists(t *testing.T) {
 	lost := func(http.ResponseWriter, string) { panic(http.ErrAbortHandler) }
 	taken := answer(400, `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceInUseException"}`)
 	denied := answer(400, `{"__type":"com.amazon.coral.service#AccessDeniedException"}`)
@@ -203,7 +203,7 @@ func TestAnswersOfDelete(t *testing.T) {
 	}
 }
 
-func TestARefusedRequestDidNotHappen(t *testing.T) {
+func TestRequestThatIsRefusedDidNotHappen(t *testing.T) {
 	missing := answer(400, `{"__type":"ResourceNotFoundException","message":"no such table"}`)
 	throttled := answer(400, `{"__type":"ThrottlingException"}`)
 	for name, answers := range map[string][]func(http.ResponseWriter, string){"no table": {missing}, "busy": {throttled, throttled, throttled}} {

@@ -56,7 +56,7 @@ func TestDamagedCodeIsCompiledAgain(t *testing.T) {
 	}
 }
 
-func TestTheOldestCodeIsDeleted(t *testing.T) {
+func TestPruneDeletesTheOldestCode(t *testing.T) {
 	folder := t.TempDir()
 	for i, name := range []string{"newest", "middle", "oldest"} {
 		path := filepath.Join(folder, name)
@@ -77,7 +77,7 @@ func TestTheOldestCodeIsDeleted(t *testing.T) {
 	}
 }
 
-func TestTheEndOfWhatAModulePrintsIsKept(t *testing.T) {
+func TestTailKeepsTheEndOfTheOutput(t *testing.T) {
 	var log tail
 	for range 100 {
 		log.add(make([]byte, 3000))

@@ -107,7 +107,7 @@ func checkIDs(t *testing.T, bodies []string, events []eventapi.Event) {
 	}
 }
 
-func TestAQueueGetsEachEvent(t *testing.T) {
+func TestQueueGetsEachEvent(t *testing.T) {
 	with := served(t)
 	client := sqs.NewFromConfig(with)
 	url, at := newQueue(t, client, "", nil)
@@ -119,7 +119,7 @@ func TestAQueueGetsEachEvent(t *testing.T) {
 }
 
 // A FIFO queue keeps the order, and leaves out what comes again.
-func TestAFIFOQueueGetsEachEventOnce(t *testing.T) {
+func TestFIFOQueueGetsEachEventOnce(t *testing.T) {
 	with := served(t)
 	client := sqs.NewFromConfig(with)
 	url, at := newQueue(t, client, ".fifo", map[string]string{"FifoQueue": "true"})
@@ -133,7 +133,7 @@ func TestAFIFOQueueGetsEachEventOnce(t *testing.T) {
 	checkIDs(t, receive(t, client, url, len(events)+1), events)
 }
 
-func TestABusGetsEachEvent(t *testing.T) {
+func TestBusGetsEachEvent(t *testing.T) {
 	with := served(t)
 	queues, buses := sqs.NewFromConfig(with), eventbridge.NewFromConfig(with)
 	url, queueAt := newQueue(t, queues, "", nil)

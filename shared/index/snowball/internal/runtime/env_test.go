@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/index/snowball/internal/runtime"
 )
 
-func TestASliceIsReplacedAndTheCursorMovesWithTheText(t *testing.T) {
+func TestEnvReplacesASliceAndMovesTheCursor(t *testing.T) {
 	env := runtime.NewEnv("running")
 	env.Bra, env.Ket, env.Cursor = 3, 7, 7
 	env.SliceFrom("s")

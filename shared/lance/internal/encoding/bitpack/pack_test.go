@@ -37,7 +37,7 @@ func testPacking[T bitpack.Integer](t *testing.T, size int) {
 	}
 }
 
-func TestTheWidthIsThatOfTheLargestValue(t *testing.T) {
+func TestWidthIsThatOfTheLargestValue(t *testing.T) {
 	cases := []struct {
 		values []uint32
 		want   int

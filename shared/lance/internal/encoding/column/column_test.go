@@ -59,7 +59,7 @@ func TestIndicesLeadToTheirValues(t *testing.T) {
 	})
 }
 
-func TestADictionaryHasItsLimits(t *testing.T) {
+func TestDictionaryHasItsLimits(t *testing.T) {
 	fill := func(d *column.Dictionary, words ...string) (taken int) {
 		for _, w := range words {
 			if _, ok := d.IndexOf([]byte(w)); ok {
@@ -85,7 +85,7 @@ func TestADictionaryHasItsLimits(t *testing.T) {
 }
 
 // Items of a dictionary that no slot uses do not get into the page, and equal ones become one.
-func TestOnlyUsedItemsAreKept(t *testing.T) {
+func TestDictionaryKeepsItsUsedItemsAlone(t *testing.T) {
 	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint16, ValueType: arrow.BinaryTypes.String}
 	items := fromJSON(t, arrow.BinaryTypes.String, `["unused", "b", "a", "b"]`)
 	index := fromJSON(t, arrow.PrimitiveTypes.Uint16, `[3, null, 2, 1, 2]`)
@@ -259,7 +259,7 @@ func TestRowsOfStructsArePacked(t *testing.T) {
 	}
 }
 
-func TestSomeStructsCannotBePacked(t *testing.T) {
+func TestPackerRefusesStructsThatItCannotPack(t *testing.T) {
 	with := func(typ arrow.DataType) *arrow.StructType {
 		return arrow.StructOf(arrow.Field{Name: "m", Type: typ, Nullable: true})
 	}

@@ -95,7 +95,7 @@ func TestRandomBytesAreNotText(t *testing.T) {
 	}
 }
 
-func TestAnyTextComesBackWithAnySymbols(t *testing.T) {
+func TestTextComesBackWithAnySymbols(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Few different bytes, zero among them, so that symbols match often and nearly.
 		alphabet := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 'a', 'b', 255}), 0, 40)
