@@ -28,6 +28,8 @@ type Files interface {
 	// Keep returns the value cached under a name. On a miss it calls read and caches the result while
 	// memory permits; bytes is the approximate size. A cached value must not be modified.
 	Keep(name string, read func() (value any, bytes int64, err error)) (any, error)
+	// CacheBytes returns the capacity of the cache; 0: nothing is kept.
+	CacheBytes() int64
 }
 
 // A Reader answers questions from one segment.

@@ -22,10 +22,17 @@ import (
 	"tiltyard/shared/storage/objectstore/memstore"
 )
 
-// A Folder is a segment in a folder of a store. It has no cache.
+// A Folder is a segment in a folder of a store. It has no cache, unless Kept is set.
 type Folder struct {
 	Store  objectstore.Store
 	Prefix string
+	Kept   *Kept
+}
+
+// Kept is an unlimited cache, for tests of readers that behave by the capacity of a cache.
+type Kept struct {
+	Bytes  int64 // the capacity that the readers are told
+	Values map[string]any
 }
 
 // Open opens a file of the segment.
@@ -45,10 +52,24 @@ func (f Folder) Names() (names []string) {
 	return names
 }
 
-// Keep caches nothing: it calls read each time.
-func (Folder) Keep(_ string, read func() (any, int64, error)) (any, error) {
+// Keep caches in Kept, or nothing: it then calls read each time.
+func (f Folder) Keep(name string, read func() (any, int64, error)) (any, error) {
+	if f.Kept != nil && f.Kept.Values[name] != nil {
+		return f.Kept.Values[name], nil
+	}
 	value, _, err := read()
+	if f.Kept != nil && err == nil {
+		f.Kept.Values[name] = value
+	}
 	return value, err
+}
+
+// CacheBytes returns the capacity of Kept.
+func (f Folder) CacheBytes() int64 {
+	if f.Kept == nil {
+		return 0
+	}
+	return f.Kept.Bytes
 }
 
 // Type returns the type of a column in a file of the segment.
@@ -89,7 +110,7 @@ func Segments(t testing.TB, name string) (found []Folder, files map[string][]byt
 		}
 		put(t, store, f.Name, files[f.Name])
 		if path.Base(f.Name) == name {
-			found = append(found, Folder{store, path.Dir(f.Name)})
+			found = append(found, Folder{Store: store, Prefix: path.Dir(f.Name)})
 		}
 	}
 	return found, files
@@ -102,7 +123,7 @@ func FolderOf(t testing.TB, files map[string][]byte) Folder {
 	for name, file := range files {
 		put(t, store, "x/"+name, file)
 	}
-	return Folder{store, "x"}
+	return Folder{Store: store, Prefix: "x"}
 }
 
 func put(t testing.TB, store objectstore.Store, key string, data []byte) {

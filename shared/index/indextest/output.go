@@ -21,7 +21,7 @@ type Output struct {
 }
 
 // NewOutput returns an empty segment.
-func NewOutput(t testing.TB) Output { return Output{Folder{memstore.New(), "x"}, t} }
+func NewOutput(t testing.TB) Output { return Output{Folder{Store: memstore.New(), Prefix: "x"}, t} }
 
 // Create implements index.Output.
 func (o Output) Create(_ context.Context, name string, columns *arrow.Schema) (index.FileWriter, error) {

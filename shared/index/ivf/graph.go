@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/index/internal/hnsw"
-	"tiltyard/shared/index/internal/quantize"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/encoding"
@@ -63,38 +63,74 @@ func newGraphs(top described, rows, vectors []span) (*graphs, error) {
 	return g, nil
 }
 
-// read reads the graph of a partition with the given number of vectors.
-func (g *graphs) read(ctx context.Context, number, vectors int) (*hnsw.Graph, error) {
-	r := g.rows[number]
-	if r.count == 0 {
-		return hnsw.New(g.headers[number], vectors, nil, nil, nil)
+// graphRows are rows of a graph as they lie in the file: nodes, the ends of their lists, and all lists.
+type graphRows struct {
+	ids       []uint32
+	ends      []int32
+	neighbors []uint32
+}
+
+// cut returns copies of the rows from row from to row to, which do not hold the memory of the others.
+func (r graphRows) cut(from, to int) graphRows {
+	first := int32(0)
+	if from > 0 {
+		first = r.ends[from-1]
 	}
-	arrays, err := g.file.ReadRanges(ctx, g.fields, []encoding.RowRange{{From: int(r.from), To: int(r.to())}})
+	part := graphRows{ids: slices.Clone(r.ids[from:to]), ends: make([]int32, to-from)}
+	for i, end := range r.ends[from:to] {
+		part.ends[i] = end - first
+	}
+	if to > from {
+		part.neighbors = slices.Clone(r.neighbors[first:r.ends[to-1]])
+	}
+	return part
+}
+
+// readRows reads ranges of rows of a graph. They count from the first row of the graph.
+func (g *graphs) readRows(ctx context.Context, number int, ranges []encoding.RowRange) (graphRows, error) {
+	ranges = slices.Clone(ranges)
+	for i := range ranges {
+		ranges[i].From, ranges[i].To = ranges[i].From+int(g.rows[number].from), ranges[i].To+int(g.rows[number].from)
+	}
+	if encoding.CountRows(ranges) == 0 {
+		return graphRows{}, nil
+	}
+	arrays, err := g.file.ReadRanges(ctx, g.fields, ranges)
 	if err != nil {
-		return nil, err
+		return graphRows{}, err
 	}
 	ids, ok := arrays[0].(*array.Uint32)
 	lists, ok2 := arrays[1].(*array.List)
 	if !ok || !ok2 || ids.NullN() > 0 || lists.NullN() > 0 {
-		return nil, fmt.Errorf("%w: graph of columns %s and %s", lance.ErrCorrupt, arrays[0].DataType(), arrays[1].DataType())
+		return graphRows{}, fmt.Errorf("%w: graph of columns %s and %s", lance.ErrCorrupt, arrays[0].DataType(), arrays[1].DataType())
 	}
 	first, _ := lists.ValueOffsets(0)
 	_, last := lists.ValueOffsets(lists.Len() - 1)
 	items, ok := array.NewSlice(lists.ListValues(), first, last).(*array.Uint32)
 	if !ok || items.NullN() > 0 {
-		return nil, fmt.Errorf("%w: neighbours of type %s", lance.ErrCorrupt, lists.ListValues().DataType())
+		return graphRows{}, fmt.Errorf("%w: neighbours of type %s", lance.ErrCorrupt, lists.ListValues().DataType())
 	}
-	const perRow = 4 + 4 + 16 // two numbers, and an entry of a map for few of the rows
-	if err := memory.FromContext(ctx).Take(ctx, perRow*r.count+3*4*int64(items.Len())); err != nil {
+	if err := memory.FromContext(ctx).Take(ctx, 4*int64(lists.Len())); err != nil {
+		return graphRows{}, err
+	}
+	rows := graphRows{ids: ids.Uint32Values(), ends: make([]int32, lists.Len()), neighbors: items.Uint32Values()}
+	for i := range rows.ends {
+		start, end := lists.ValueOffsets(i)
+		if start > end || end > last {
+			return graphRows{}, fmt.Errorf("%w: list of neighbours %d from %d to %d", lance.ErrCorrupt, i, start, end)
+		}
+		rows.ends[i] = int32(end - first)
+	}
+	return rows, nil
+}
+
+// above makes the graph of a partition from its rows above level 0.
+func (g *graphs) above(ctx context.Context, number, vectors int, rows graphRows) (*hnsw.Graph, error) {
+	const perRow = 4 + 4 + 32 // two numbers, and an entry of a map
+	if err := memory.FromContext(ctx).Take(ctx, perRow*int64(len(rows.ids))+4*int64(len(rows.neighbors))); err != nil {
 		return nil, err
 	}
-	ends := make([]int32, lists.Len())
-	for i := range ends {
-		_, end := lists.ValueOffsets(i)
-		ends[i] = int32(end - first)
-	}
-	neighbors := append([]uint32{}, items.Uint32Values()...)
-	return hnsw.New(g.headers[number], vectors, append([]uint32{}, ids.Uint32Values()...), ends, neighbors)
+	return hnsw.New(g.headers[number], vectors, rows.ids, rows.ends, rows.neighbors)
 }
 
 // graphFields are the columns of the index file that hold graphs.
@@ -104,25 +140,15 @@ var graphFields = []arrow.Field{
 	{Name: "_distance", Type: arrow.ListOf(arrow.PrimitiveTypes.Float32), Nullable: true},
 }
 
-// writeGraph builds the graph of the current partition and writes its rows. It connects the decoded vectors
-// rather than the original ones, because a search measures distances to the codes. Residuals of one
-// partition have the same distances from each other as their vectors.
+// writeGraph builds the graph of the current partition and writes its rows. It connects the vectors that the
+// codes stand for rather than the original ones, because a search measures distances to the codes.
 func (w *writer) writeGraph(ctx context.Context) error {
-	decoder, ok := w.encoder.(quantize.Decoder)
-	if !ok {
-		return fmt.Errorf("%w: a graph of codes that stand for no vectors", lance.ErrUnsupported)
-	}
-	rows, width := len(w.ids), quantize.RowBytes(decoder.Columns())
-	held, err := memory.Take(ctx, 4*int64(rows*w.dim))
+	vectors, held, err := w.graphVectors(ctx)
 	if err != nil {
 		return err
 	}
 	defer held.Release()
-	vectors := make([]float32, rows*w.dim)
-	for i := range rows {
-		decoder.Decode(w.codes[i*width:(i+1)*width], vectors[i*w.dim:(i+1)*w.dim])
-	}
-	graph, err := hnsw.Build(ctx, vectors, w.dim, hnsw.Options{Metric: w.grouping(), Edges: w.Edges, Candidates: w.Candidates, Watch: w.watch})
+	graph, err := hnsw.Build(ctx, vectors, hnsw.Options{Edges: w.Edges, Candidates: w.Candidates, Watch: w.watch})
 	if err != nil {
 		return err
 	}
@@ -142,8 +168,8 @@ func (w *writer) writeGraph(ctx context.Context) error {
 	return nil
 }
 
-// graphRows is the number of graph rows per write.
-const graphRows = 16 << 10
+// writtenNodes is the number of graph rows per write.
+const writtenNodes = 16 << 10
 
 // graphBatches returns the rows of a graph.
 func graphBatches(graph *hnsw.Built) func(yield func(arrow.RecordBatch) bool) {
@@ -160,7 +186,7 @@ func graphBatches(graph *hnsw.Built) func(yield func(arrow.RecordBatch) bool) {
 				ends.Append(e.Node)
 				lengths.Append(e.Distance)
 			}
-			if nodes.Len() == graphRows && !yield(b.NewRecordBatch()) {
+			if nodes.Len() == writtenNodes && !yield(b.NewRecordBatch()) {
 				return
 			}
 		}

@@ -143,3 +143,6 @@ func (unkept) Keep(_ string, read func() (any, int64, error)) (any, error) {
 	value, _, err := read()
 	return value, err
 }
+
+// CacheBytes implements index.Files.
+func (unkept) CacheBytes() int64 { return 0 }

@@ -10,30 +10,27 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/index/internal/hnsw"
 	"tiltyard/shared/index/internal/quantize"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
 	"tiltyard/shared/process/memory"
 )
 
-// A Partition holds rows of a partition that were read together: all rows, or a piece of them.
+// A Partition holds rows of a partition: all rows, or a piece of them that was read alone.
 type Partition struct {
 	Number int
 	From   int // the first of its rows
+	rows   int
 	ids    []uint64
 	codes  quantize.Codes
-	graph  *hnsw.Graph // nil: it has none
+	graph  *paged // nil: it has none. A partition with a graph has its rows in pages.
 }
 
 // Rows returns the number of vectors.
-func (p *Partition) Rows() int { return len(p.ids) }
+func (p *Partition) Rows() int { return p.rows }
 
 func (p *Partition) bytes() int64 {
-	n := int64(8*len(p.ids) + 4*len(p.codes.Offsets))
-	for _, c := range p.codes.Columns {
-		n += int64(len(c))
-	}
+	n := 8*int64(len(p.ids)) + codesBytes(&p.codes)
 	if p.graph != nil {
 		n += p.graph.Bytes()
 	}
@@ -89,11 +86,12 @@ func (x *Index) read(ctx context.Context, numbers []int) ([]*Partition, error) {
 		}
 		return nil
 	}}
-	joined := make([]*hnsw.Graph, len(numbers))
+	links := make([]graphRows, len(numbers))
 	if x.graphs != nil {
 		for i, n := range numbers {
 			tasks = append(tasks, func(ctx context.Context) (err error) {
-				if joined[i], err = x.graphs.read(ctx, n, int(x.rows[n].count)); err != nil {
+				whole := []encoding.RowRange{{To: int(x.graphs.rows[n].count)}}
+				if links[i], err = x.graphs.readRows(ctx, n, whole); err != nil {
 					return fmt.Errorf("%s: graph of partition %d: %w", indexFile, n, err)
 				}
 				return nil
@@ -105,8 +103,14 @@ func (x *Index) read(ctx context.Context, numbers []int) ([]*Partition, error) {
 	}
 	at := 0
 	for i, n := range numbers {
-		parts[i] = x.cut(n, columns, at, int(x.rows[n].count))
-		parts[i].graph = joined[i]
+		if x.graphs == nil {
+			parts[i] = x.cut(n, columns, at, int(x.rows[n].count))
+		} else {
+			var err error
+			if parts[i], err = x.joinPages(ctx, n, columns, at, links[i]); err != nil {
+				return nil, fmt.Errorf("%s: graph of partition %d: %w", indexFile, n, err)
+			}
+		}
 		at += parts[i].Rows()
 	}
 	return parts, nil
@@ -174,15 +178,21 @@ func plainBytes(a arrow.Array, rows, width int) ([]byte, error) {
 	return b[from*each : from*each+rows*width], nil
 }
 
-// cut copies rows of a partition out of columns that were read together, from the given row of these.
-func (x *Index) cut(number int, columns [][]byte, at, rows int) *Partition {
-	p := &Partition{Number: number, ids: slices.Clone(arrow.Uint64Traits.CastFromBytes(columns[0])[at:][:rows])}
+// codesOf returns rows of a partition within columns that were read together, from the given row of these.
+func (x *Index) codesOf(number int, columns [][]byte, at, rows int) *Partition {
+	p := &Partition{Number: number, rows: rows, ids: arrow.Uint64Traits.CastFromBytes(columns[0])[at:][:rows]}
 	p.codes = quantize.Codes{Rows: rows, Centroid: x.centroid(number)}
 	for i, c := range x.quantizer.Columns() {
 		width := c.RowBytes()
-		p.codes.Columns = append(p.codes.Columns, slices.Clone(columns[i+1][at*width:(at+rows)*width]))
+		p.codes.Columns = append(p.codes.Columns, columns[i+1][at*width:(at+rows)*width])
 	}
-	quantize.Arrange(x.quantizer, &p.codes)
+	return p
+}
+
+// cut copies such rows, and arranges their codes.
+func (x *Index) cut(number int, columns [][]byte, at, rows int) *Partition {
+	p := x.codesOf(number, columns, at, rows)
+	p.ids, p.codes = slices.Clone(p.ids), quantize.Cut(x.quantizer, &p.codes, 0, rows)
 	return p
 }
 

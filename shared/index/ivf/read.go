@@ -24,7 +24,8 @@ const (
 
 // Read yields partitions in the given order. It reads the partitions that are not cached in one round of
 // requests, or in several rounds of batchBytes. A partition that exceeds the memory of the request is
-// yielded in pieces, if the quantizer can measure rows independently; its graph is then unused. The memory
+// yielded in pieces, if the quantizer can measure rows independently; its graph is then unused. A partition
+// with a graph that exceeds half of the cache is not read here, but by pages during the search. The memory
 // of a partition is released when the caller requests the next one.
 func (x *Index) Read(ctx context.Context, numbers []int) iter.Seq2[*Partition, error] {
 	return func(yield func(*Partition, error) bool) {
@@ -45,8 +46,12 @@ func (x *Index) Read(ctx context.Context, numbers []int) iter.Seq2[*Partition, e
 // readSome yields the first n partitions, as many as memory permits at once. more is false if yield
 // returned false.
 func (x *Index) readSome(ctx context.Context, numbers []int, yield func(*Partition, error) bool) (n int, more bool, err error) {
+	if x.graphs != nil && x.isNarrow(numbers[0]) {
+		p, err := x.openPaged(ctx, numbers[0])
+		return 1, err == nil && yield(p, nil), err
+	}
 	bytes := int64(0)
-	for ; n < len(numbers) && (n == 0 || bytes+x.size(numbers[n]) <= batchBytes); n++ {
+	for ; n < len(numbers) && !(x.graphs != nil && x.isNarrow(numbers[n])) && (n == 0 || bytes+x.size(numbers[n]) <= batchBytes); n++ {
 		bytes += x.size(numbers[n])
 	}
 	for ; ; n = (n + 1) / 2 {
@@ -112,7 +117,9 @@ func (x *Index) readMissing(ctx context.Context, numbers []int, have map[int]*Pa
 		}
 		for _, p := range read {
 			have[p.Number] = p
-			if _, err := x.files.Keep(partName(p.Number), func() (any, int64, error) { return p, p.bytes(), nil }); err != nil {
+			if p.graph != nil {
+				x.keepPages(p)
+			} else if _, err := x.files.Keep(partName(p.Number), func() (any, int64, error) { return p, p.bytes(), nil }); err != nil {
 				return false, err
 			}
 		}

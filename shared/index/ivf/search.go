@@ -6,11 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"tiltyard/shared/index/internal/hnsw"
 	"tiltyard/shared/index/internal/quantize"
 	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/process/memory"
 )
 
 // Params bound the effort of a search.
@@ -40,8 +38,14 @@ type Search struct {
 	params Params
 }
 
-// An Accept returns the current address of the row with an id, and whether the search may return the row.
-type Accept func(id uint64) (address uint64, ok bool)
+// A Filter selects the rows that a search may return.
+type Filter struct {
+	// Accept returns the current address of the row with an id, and whether the search may return the row.
+	Accept func(id uint64) (address uint64, ok bool)
+	// Share is about the share of the rows that Accept admits, from 0 to 1. It decides how a partition is
+	// searched, not what is found.
+	Share float64
+}
 
 // Search ranks the partitions for a query vector, which must have the dimensions of the index.
 func (x *Index) Search(values []float64, params Params) (*Search, error) {
@@ -137,59 +141,16 @@ func (s *Search) Rest() []int { return s.order[s.first:] }
 const measured = 1 << 10
 
 // Look adds the near rows of a partition to top. It measures all rows, or follows the graph of the
-// partition.
-func (s *Search) Look(ctx context.Context, p *Partition, accept Accept, top *vector.TopK) error {
-	meter := s.query.Meter(&p.codes)
+// partition. It returns the number of rows that it has measured.
+func (s *Search) Look(ctx context.Context, p *Partition, f Filter, top *vector.TopK) (measured int, err error) {
 	if p.graph != nil {
-		return s.walk(ctx, p, meter, accept, top)
+		return s.walk(ctx, p, f, top)
 	}
-	return s.scan(ctx, p, meter, accept, top)
+	return p.Rows(), s.scan(ctx, p, s.query.Meter(&p.codes), f, top)
 }
 
-// fewShare is 10: if a filter admits fewer than one in ten rows of a partition, they are measured one by
-// one.
-const fewShare = 10
-
-// walk searches the graph of a partition.
-func (s *Search) walk(ctx context.Context, p *Partition, meter quantize.Meter, accept Accept, top *vector.TopK) error {
-	const perRow = 16 // bytes per row: an address, a flag, and the state of the search
-	held, err := memory.Take(ctx, perRow*int64(p.Rows()))
-	if err != nil {
-		return err
-	}
-	defer held.Release()
-	addresses, allowed := make([]uint64, p.Rows()), make([]bool, p.Rows())
-	few := 0
-	for i, id := range p.ids {
-		if addresses[i], allowed[i] = accept(id); allowed[i] {
-			few++
-		}
-	}
-	if few < p.Rows()/fewShare {
-		for i, ok := range allowed {
-			if ok {
-				top.Add(meter.One(i), addresses[i])
-			}
-		}
-		return nil
-	}
-	ef := max(s.params.EF, s.params.Candidates)
-	if s.params.EF == 0 {
-		ef = s.params.Candidates + s.params.Candidates/2
-	}
-	distance := func(node uint32) float32 { return meter.One(int(node)) }
-	hits := p.graph.Search(min(ef, p.Rows()), distance, func(h hnsw.Hit) bool {
-		b := s.params.Bounds
-		return allowed[h.Node] && (b.Lower == nil || h.Distance >= *b.Lower) && (b.Upper == nil || h.Distance < *b.Upper)
-	})
-	for _, h := range hits[:min(len(hits), s.params.Candidates)] {
-		top.Add(h.Distance, addresses[h.Node])
-	}
-	return nil
-}
-
-// scan measures all rows of a partition. It calls accept only for rows that are near enough to enter top.
-func (s *Search) scan(ctx context.Context, p *Partition, meter quantize.Meter, accept Accept, top *vector.TopK) error {
+// scan measures all rows of a partition. It calls Accept only for rows that are near enough to enter top.
+func (s *Search) scan(ctx context.Context, p *Partition, meter quantize.Meter, f Filter, top *vector.TopK) error {
 	var space [measured]float32
 	for from := 0; from < p.Rows(); from += measured {
 		if err := ctx.Err(); err != nil {
@@ -199,7 +160,7 @@ func (s *Search) scan(ctx context.Context, p *Partition, meter quantize.Meter, a
 		meter.Measure(from, top.Limit(), out)
 		for i, d := range out {
 			if d <= top.Limit() {
-				if address, ok := accept(p.ids[from+i]); ok {
+				if address, ok := f.Accept(p.ids[from+i]); ok {
 					top.Add(d, address)
 				}
 			}

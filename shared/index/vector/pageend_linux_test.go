@@ -43,6 +43,12 @@ func TestKernelsStopAtTheEndOfMemory(t *testing.T) {
 		checkZero("dot of float16")
 		cosineFloat16(single, halves, out, yy)
 		checkZero("cosine of float16")
+
+		lastRow, squares := atEndOfPage[byte](t, dim), []uint32{1}
+		bytesL2(atEndOfPage[byte](t, dim), []*byte{&lastRow[0]}, squares)
+		if squares[0] != 0 {
+			t.Fatalf("l2 of %d zero bytes: got %v", dim, squares)
+		}
 	}
 }
 

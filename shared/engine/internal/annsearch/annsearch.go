@@ -45,7 +45,7 @@ type Answer struct {
 	// Rest is the set of Question.Among, if it has at most k rows and the search did not find all of
 	// them. The caller then measures all of these rows.
 	Rest *rowset.Set
-	// Segments, Partitions and Rows are the numbers of searched ones.
+	// Segments and Partitions are the numbers of searched ones, Rows of the measured ones.
 	Segments, Partitions, Rows int
 }
 
@@ -95,7 +95,7 @@ type search struct {
 type segment struct {
 	index              *ivf.Index
 	rows               *snapshot.LiveRows
-	accept             ivf.Accept
+	filter             ivf.Filter
 	searches           []*ivf.Search // by query
 	partitions, looked int
 }
@@ -125,10 +125,11 @@ func open(ctx context.Context, d *dataset.Dataset, q Question) (*search, error) 
 		return nil, err
 	}
 	for _, part := range s.segments {
-		part.accept = part.rows.Find
+		part.filter = ivf.Filter{Accept: part.rows.Find, Share: 1}
 		// Without a filter, a row only has to exist.
 		if s.among != nil {
-			part.accept = func(id uint64) (uint64, bool) {
+			part.filter.Share = float64(s.among.Len()) / float64(max(d.CountRows(), 1))
+			part.filter.Accept = func(id uint64) (uint64, bool) {
 				address, ok := part.rows.Find(id)
 				return address, ok && s.among.Contains(address)
 			}
@@ -236,8 +237,9 @@ func (p *segment) first(ctx context.Context, tops []*vector.TopK) error {
 
 // look searches one partition for one query.
 func (p *segment) look(ctx context.Context, partition *ivf.Partition, query int, top *vector.TopK) error {
-	p.looked += partition.Rows()
-	return p.searches[query].Look(ctx, partition, p.accept, top)
+	measured, err := p.searches[query].Look(ctx, partition, p.filter, top)
+	p.looked += measured
+	return err
 }
 
 // wantsAll reports whether the result must contain all rows of among, and some were not found.

@@ -7,12 +7,10 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/index/vector"
 	"tiltyard/shared/process/memory"
 )
 
@@ -21,11 +19,24 @@ import (
 // Source: vector/hnsw/builder.rs of crate lance-index, HnswBuildParams.
 const MaxLevel = 7
 
+// Vectors are the vectors of a new graph. They are safe for concurrent use.
+type Vectors interface {
+	// Len returns the number of vectors.
+	Len() int
+	// Measurer returns a Measurer for one goroutine.
+	Measurer() Measurer
+}
+
+// A Measurer measures distances between vectors. It belongs to one goroutine.
+type Measurer interface {
+	// Distances writes the distances of one vector from others.
+	Distances(from uint32, to []uint32, out []float32)
+}
+
 // Options holds the parameters of a new graph.
 type Options struct {
-	Metric     vector.Metric // L2 or Dot
-	Edges      int           // per inserted node and level (M); existing nodes keep up to twice as many on level 0
-	Candidates int           // that a new node chooses from
+	Edges      int // per inserted node and level (M); existing nodes keep up to twice as many on level 0
+	Candidates int // that a new node chooses from
 
 	// Watch is called from several goroutines with the number of newly inserted nodes. It may be nil.
 	Watch func(nodes int64)
@@ -43,40 +54,38 @@ func (o Options) watch(nodes int64) {
 // A Built is a graph that has been built.
 type Built struct {
 	options Options
-	dim     int
-	vectors []float32
+	vectors Vectors
 	entry   uint32
-	nodes   []node
+	levels  []uint8  // the highest level of each node
+	bottom  *edges   // level 0, by node
+	above   []*edges // from level 1 on, by place
+	places  []places // of the nodes on the levels from 1 on
 }
 
-// A node has the edges of a vector, by level.
-type node struct {
-	mu    sync.Mutex
-	edges [][]Hit
-}
+// places are the positions of nodes in the edges of a level above 0.
+type places map[uint32]int
 
-// Build builds the graph of vectors of dim elements, which are stored contiguously. It searches the
-// neighbours of each new node and adds edges in both directions. Among near candidates it prefers
-// neighbours in different directions. All cores insert nodes concurrently, so two graphs of the same
-// vectors may differ.
-func Build(ctx context.Context, vectors []float32, dim int, o Options) (*Built, error) {
-	n, workers := len(vectors)/dim, runtime.GOMAXPROCS(0)
-	const nodeBytes = 128 // without edges
-	held, err := memory.Take(ctx, int64(n)*int64(nodeBytes+4*workers+8*2*(2*o.Edges+2)))
+// Build builds the graph of vectors. It searches the neighbours of each new node and adds edges in both
+// directions. Among near candidates it prefers neighbours in different directions. All cores insert nodes
+// concurrently, so two graphs of the same vectors may differ.
+func Build(ctx context.Context, vectors Vectors, o Options) (*Built, error) {
+	n, workers := vectors.Len(), runtime.GOMAXPROCS(0)
+	const nodeBytes = 16 // level, lock, length, and a share of the levels above
+	held, err := memory.Take(ctx, int64(n)*int64(nodeBytes+4*workers+edgeBytes*room(2*o.Edges)))
 	if err != nil {
 		return nil, err
 	}
 	defer held.Release()
-	g := &Built{options: o, dim: dim, vectors: vectors, nodes: make([]node, n)}
+	g := &Built{options: o, vectors: vectors}
+	g.raise(n)
 	if n == 0 {
 		return g, nil
 	}
-	g.raise()
 	var next atomic.Int64
 	var group errgroup.Group
 	for range workers {
 		group.Go(func() error {
-			v := &visitor{graph: g, seen: make([]uint32, n)}
+			v := newVisitor(g)
 			joined := int64(0)
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				if ctx.Err() != nil {
@@ -96,210 +105,95 @@ func Build(ctx context.Context, vectors []float32, dim int, o Options) (*Built, 
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	if err := g.trim(ctx); err != nil {
+		return nil, err
+	}
 	return g, g.connect(ctx)
 }
 
-// raise assigns random levels to the nodes: each level has about one in o.Edges nodes of the level below.
-// The first of the highest nodes becomes the entry point.
-func (g *Built) raise() {
+// raise assigns random levels to n nodes: each level has about one in o.Edges nodes of the level below. The
+// first of the highest nodes becomes the entry point.
+func (g *Built) raise(n int) {
 	const seed = 42 // as in native Lance: the same number of vectors has the same levels
 	random := rand.New(rand.NewPCG(seed, seed))
-	for i := range g.nodes {
+	g.levels = make([]uint8, n)
+	for i := range g.levels {
 		level := min(int(-math.Log(1-random.Float64())/math.Log(float64(g.options.Edges))), MaxLevel-1)
-		g.nodes[i].edges = make([][]Hit, level+1)
-		if level >= len(g.nodes[g.entry].edges) {
+		g.levels[i] = uint8(level)
+		if g.levels[i] > g.levels[g.entry] {
 			g.entry = uint32(i)
 		}
-	}
-}
-
-func (g *Built) vector(n uint32) []float32 { return g.vectors[int(n)*g.dim : (int(n)+1)*g.dim] }
-
-// A visitor searches a graph. It belongs to one goroutine.
-type visitor struct {
-	graph *Built
-	seen  []uint32 // the walk that saw a node last
-	walk  uint32
-	near  []uint32 // the neighbours at hand
-	query *vector.Query[float32]
-	one   [1]float32
-}
-
-// ask makes the vector of node n the query.
-func (v *visitor) ask(n uint32) {
-	v.query, _ = vector.NewQuery(v.graph.options.Metric, v.graph.vector(n)) // vectors are not empty
-}
-
-func (v *visitor) distance(n uint32) float32 {
-	v.query.Distances(v.graph.vector(n), v.one[:])
-	return v.one[0]
-}
-
-// neighbors returns the neighbours of a node, until the next call.
-func (v *visitor) neighbors(n uint32, level int) []uint32 {
-	at := &v.graph.nodes[n]
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	v.near = v.near[:0]
-	if level < len(at.edges) {
-		for _, e := range at.edges[level] {
-			v.near = append(v.near, e.Node)
-		}
-	}
-	return v.near
-}
-
-// insert adds a node to the graph on each of its levels.
-func (v *visitor) insert(n uint32) {
-	g := v.graph
-	v.ask(n)
-	self, nearest := &g.nodes[n], Hit{g.entry, v.distance(g.entry)}
-	top := len(self.edges) - 1
-	for level := len(g.nodes[g.entry].edges) - 1; level > top; level-- {
-		nearest = v.descend(nearest, level)
-	}
-	chosen := make([][]Hit, top+1)
-	for level := top; level >= 0; level-- {
-		found := v.look(nearest, level)
-		nearest = found[0]
-		self.mu.Lock()
-		for _, e := range self.edges[level] {
-			found = with(found, e)
-		}
-		chosen[level] = v.choose(found, g.options.Edges)
-		self.edges[level] = slices.Clone(chosen[level])
-		self.mu.Unlock()
-	}
-	for level, edges := range chosen {
-		most := g.options.Edges
-		if level == 0 {
-			most *= 2
-		}
-		for _, e := range edges {
-			other := &g.nodes[e.Node]
-			other.mu.Lock()
-			other.edges[level] = v.choose(with(other.edges[level], Hit{n, e.Distance}), most)
-			other.mu.Unlock()
-		}
-	}
-}
-
-// with adds an edge unless it exists: two nodes that are inserted concurrently may find each other.
-func with(edges []Hit, e Hit) []Hit {
-	if slices.ContainsFunc(edges, func(other Hit) bool { return other.Node == e.Node }) {
-		return edges
-	}
-	return append(edges, e)
-}
-
-// descend walks to a node of a level that has no nearer neighbour.
-func (v *visitor) descend(at Hit, level int) Hit {
-	for {
-		next := at
-		for _, n := range v.neighbors(at.Node, level) {
-			if d := v.distance(n); d < next.Distance {
-				next = Hit{n, d}
+		for l := range level {
+			if l == len(g.places) {
+				g.places = append(g.places, places{})
 			}
+			g.places[l][uint32(i)] = len(g.places[l])
 		}
-		if next.Node == at.Node {
-			return at
-		}
-		at = next
+	}
+	g.bottom = newEdges(n, 2*g.options.Edges)
+	for _, at := range g.places {
+		g.above = append(g.above, newEdges(len(at), g.options.Edges))
 	}
 }
 
-// look returns nodes of a level near the query, nearest first, starting at from.
-func (v *visitor) look(from Hit, level int) []Hit {
-	v.walk++
-	v.seen[from.Node] = v.walk
-	most := v.graph.options.Candidates
-	candidates, results := &queue{nearer: true, hits: []Hit{from}}, &queue{hits: []Hit{from}}
-	for len(candidates.hits) > 0 {
-		current := candidates.pop()
-		if len(results.hits) >= most && current.Distance > results.hits[0].Distance {
-			break
-		}
-		for _, n := range v.neighbors(current.Node, level) {
-			if v.seen[n] == v.walk {
-				continue
-			}
-			v.seen[n] = v.walk
-			h := Hit{n, v.distance(n)}
-			if len(results.hits) >= most && !(h.Distance < results.hits[0].Distance) {
-				continue
-			}
-			candidates.push(h)
-			if results.push(h); len(results.hits) > most {
-				results.pop()
-			}
-		}
+// top returns the highest level of a node.
+func (g *Built) top(node uint32) int { return int(g.levels[node]) }
+
+// at returns the edges of a level and the position of a node in them. The node must be on the level.
+func (g *Built) at(node uint32, level int) (*edges, int) {
+	if level == 0 {
+		return g.bottom, int(node)
 	}
-	slices.SortFunc(results.hits, byDistance)
-	return results.hits
+	return g.above[level-1], g.places[level-1][node]
 }
 
-// choose selects up to most edges of a node. It first takes each edge that is shorter than the distances
-// between its end and the ends of all edges already chosen, nearest first; then it fills up with the
-// nearest others.
-func (v *visitor) choose(edges []Hit, most int) []Hit {
-	if len(edges) <= most {
-		return edges
+// trim reduces all nodes to the edges that they keep.
+func (g *Built) trim(ctx context.Context) error {
+	var next atomic.Int64
+	var group errgroup.Group
+	const each = 1 << 10
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() error {
+			v := newVisitor(g)
+			for from := (next.Add(1) - 1) * each; from < int64(len(g.levels)); from = (next.Add(1) - 1) * each {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				for i := from; i < min(from+each, int64(len(g.levels))); i++ {
+					for level := range g.top(uint32(i)) + 1 {
+						at, place := g.at(uint32(i), level)
+						v.reduce(at, place)
+					}
+				}
+			}
+			return nil
+		})
 	}
-	slices.SortFunc(edges, byDistance)
-	chosen, others := make([]Hit, 0, most), make([]Hit, 0, len(edges))
-	for _, e := range edges {
-		if len(chosen) == most {
-			return chosen
-		}
-		if v.isApart(e, chosen) {
-			chosen = append(chosen, e)
-		} else {
-			others = append(others, e)
-		}
-	}
-	return append(chosen, others[:most-len(chosen)]...)
-}
-
-// isApart reports whether the end of an edge is nearer to the edge's own node than to the ends of the
-// others.
-func (v *visitor) isApart(e Hit, others []Hit) bool {
-	if len(others) == 0 {
-		return true
-	}
-	query, _ := vector.NewQuery(v.graph.options.Metric, v.graph.vector(e.Node)) // vectors are not empty
-	var one [1]float32
-	for _, o := range others {
-		query.Distances(v.graph.vector(o.Node), one[:])
-		if one[0] <= e.Distance {
-			return false
-		}
-	}
-	return true
+	return group.Wait()
 }
 
 // connect adds an edge to each node that is unreachable on level 0, from a reachable node near to it,
 // because searches follow edges only. Concurrent inserts may have displaced all edges to a node.
 func (g *Built) connect(ctx context.Context) error {
-	reached := make([]bool, len(g.nodes))
+	reached := make([]bool, len(g.levels))
 	g.reach(g.entry, reached)
-	v, last := &visitor{graph: g, seen: make([]uint32, len(g.nodes))}, g.entry
-	for i := range g.nodes {
+	v, last := newVisitor(g), g.entry
+	for i := range g.levels {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if reached[i] {
 			continue
 		}
-		v.ask(uint32(i))
-		from := Hit{last, v.distance(last)} // which has space for an edge
-		for _, h := range v.look(Hit{g.entry, v.distance(g.entry)}, 0) {
-			if len(g.nodes[h.Node].edges[0]) <= 2*g.options.Edges {
+		v.query = uint32(i)
+		from := v.distanceTo(last) // which has space for an edge
+		for _, h := range v.look(v.distanceTo(g.entry), 0) {
+			if g.bottom.len(int(h.Node)) <= 2*g.options.Edges {
 				from = h
 				break
 			}
 		}
-		at := &g.nodes[from.Node]
-		at.edges[0] = append(at.edges[0], Hit{uint32(i), from.Distance})
+		g.bottom.add(int(from.Node), Hit{uint32(i), from.Distance})
 		g.reach(uint32(i), reached)
 		last = uint32(i)
 	}
@@ -308,24 +202,34 @@ func (g *Built) connect(ctx context.Context) error {
 
 // reach marks the nodes that are reachable from a node on level 0.
 func (g *Built) reach(from uint32, reached []bool) {
+	var near []uint32
 	reached[from] = true
 	for open := []uint32{from}; len(open) > 0; {
 		current := open[len(open)-1]
 		open = open[:len(open)-1]
-		for _, e := range g.nodes[current].edges[0] {
-			if !reached[e.Node] {
-				reached[e.Node] = true
-				open = append(open, e.Node)
+		near = g.bottom.nodes(int(current), near[:0])
+		for _, n := range near {
+			if !reached[n] {
+				reached[n] = true
+				open = append(open, n)
 			}
 		}
 	}
 }
 
-// Rows yields the rows of the graph for its file, level by level from level 0 on: a node and its edges.
+// Rows yields the rows of the graph for its file, level by level from level 0 on: a node and its edges. The
+// edges are valid until the next row.
 func (g *Built) Rows(yield func(node uint32, edges []Hit) bool) {
+	var hits []Hit
 	for level := range MaxLevel {
-		for i := range g.nodes {
-			if level < len(g.nodes[i].edges) && !yield(uint32(i), g.nodes[i].edges[level]) {
+		for i := range g.levels {
+			if level > g.top(uint32(i)) {
+				continue
+			}
+			at, place := g.at(uint32(i), level)
+			hits = at.hits(place, hits[:0])
+			slices.SortFunc(hits, byDistance)
+			if !yield(uint32(i), hits) {
 				return
 			}
 		}
@@ -344,14 +248,12 @@ func (g *Built) Header() (string, error) {
 		} `json:"params"`
 	}
 	const prefetch = 2 // vectors ahead, which is up to readers
-	h.Entry, h.Levels = g.entry, []uint32{0}
+	h.Entry, h.Levels = g.entry, []uint32{0, uint32(len(g.levels))}
 	h.Params.MaxLevel, h.Params.Edges, h.Params.Candidates, h.Params.Prefetch = MaxLevel, g.options.Edges, g.options.Candidates, prefetch
-	for level := range MaxLevel {
+	for level := 1; level < MaxLevel; level++ {
 		rows := h.Levels[level]
-		for i := range g.nodes {
-			if level < len(g.nodes[i].edges) {
-				rows++
-			}
+		if level <= len(g.places) {
+			rows += uint32(len(g.places[level-1]))
 		}
 		h.Levels = append(h.Levels, rows)
 	}

@@ -3,14 +3,14 @@
 // the level below. A search descends from the entry point, on each level to the node nearest to the query.
 // On level 0 it explores the neighbourhood of that node and returns the nearest nodes.
 //
-// The package reads no files: the caller passes the rows of a graph, level by level. A row is the number of
-// a node and the numbers of its neighbours.
+// The package reads no files. The caller passes the rows of the levels above 0, each the number of a node
+// and the numbers of its neighbours. They are a small part of the graph. Level 0 and the vectors belong to a
+// [Space] of the caller, which may read them in pages as a search visits them.
 //
 // Source: vector/hnsw/builder.rs and vector/graph.rs of crate lance-index.
 package hnsw
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -51,20 +51,30 @@ func (h *Header) Rows() int64 {
 	return int64(h.Levels[len(h.Levels)-1])
 }
 
-// A Graph connects the nodes of a partition. It is immutable.
-type Graph struct {
-	entry  uint32
-	bottom level
-	above  []upper // from level 1 on
+// Nodes returns the number of rows on level 0, which contains all nodes.
+func (h *Header) Nodes() int64 {
+	if len(h.Levels) < 2 {
+		return 0
+	}
+	return int64(h.Levels[1])
 }
 
-// A level holds the neighbours of its rows: row i has neighbors[ends[i-1]:ends[i]].
-type level struct {
+// A Graph is the entry point and the levels above 0 of a graph. It is immutable.
+type Graph struct {
+	entry uint32
+	nodes uint32  // on level 0
+	above []upper // from level 1 on
+}
+
+// Links are the neighbours of some nodes: the node in row i has neighbors[ends[i-1]:ends[i]]. They are
+// immutable.
+type Links struct {
 	ends      []int32
 	neighbors []uint32
 }
 
-func (l level) of(row int) []uint32 {
+// Of returns the neighbours of the node in a row.
+func (l *Links) Of(row int) []uint32 {
 	from := int32(0)
 	if row > 0 {
 		from = l.ends[row-1]
@@ -72,51 +82,48 @@ func (l level) of(row int) []uint32 {
 	return l.neighbors[from:l.ends[row]]
 }
 
+// Bytes returns the memory of the links.
+func (l *Links) Bytes() int64 { return 4 * int64(len(l.ends)+len(l.neighbors)) }
+
 // An upper level has some of the nodes, in arbitrary order.
 type upper struct {
-	level
+	*Links
 	rows map[uint32]int // by node
 }
 
 func (u upper) of(node uint32) []uint32 {
 	if row, ok := u.rows[node]; ok {
-		return u.level.of(row)
+		return u.Links.Of(row)
 	}
 	return nil
 }
 
-// New makes a graph of vectors. ids[i] is the node of row i, whose neighbours are
-// neighbors[ends[i-1]:ends[i]]. A node number of vectors or above is [lance.ErrCorrupt].
+// New makes the graph of vectors from the rows of the levels above 0. ids[i] is the node of row i, whose
+// neighbours are neighbors[ends[i-1]:ends[i]]. A node number that level 0 or the vectors lack is
+// [lance.ErrCorrupt].
 func New(h *Header, vectors int, ids []uint32, ends []int32, neighbors []uint32) (*Graph, error) {
-	if int64(len(ids)) != h.Rows() || len(ends) != len(ids) {
-		return nil, fmt.Errorf("%w: %d rows of a graph of %d", lance.ErrCorrupt, len(ids), h.Rows())
+	if h.Nodes() > int64(vectors) {
+		return nil, fmt.Errorf("%w: %d nodes of %d vectors", lance.ErrCorrupt, h.Nodes(), vectors)
 	}
-	g := &Graph{entry: h.Entry}
-	if len(ids) == 0 {
+	g := &Graph{entry: h.Entry, nodes: uint32(h.Nodes())}
+	if int64(len(ids)) != h.Rows()-h.Nodes() || len(ends) != len(ids) {
+		return nil, fmt.Errorf("%w: %d rows above level 0 of a graph that has %d", lance.ErrCorrupt, len(ids), h.Rows()-h.Nodes())
+	}
+	if h.Nodes() == 0 {
 		return g, nil
 	}
-	nodes := min(int64(h.Levels[1]), int64(vectors)) // all are on the lowest level
-	for _, node := range slices.Concat(ids, neighbors, []uint32{h.Entry}) {
-		if int64(node) >= nodes {
-			return nil, fmt.Errorf("%w: node %d in a graph of %d nodes", lance.ErrCorrupt, node, nodes)
+	for _, node := range slices.Concat(ids, []uint32{h.Entry}) {
+		if node >= g.nodes {
+			return nil, fmt.Errorf("%w: node %d in a graph of %d nodes", lance.ErrCorrupt, node, g.nodes)
 		}
 	}
-	if !slices.IsSorted(ends) || ends[0] < 0 || int(ends[len(ends)-1]) > len(neighbors) {
-		return nil, fmt.Errorf("%w: lists of neighbours that overlap, or have more than %d together", lance.ErrCorrupt, len(neighbors))
+	links, err := g.links(ends, neighbors)
+	if err != nil {
+		return nil, err
 	}
-	whole := level{ends, neighbors}
-	for i := range len(h.Levels) - 1 {
-		from, to := int(h.Levels[i]), int(h.Levels[i+1])
-		if i == 0 {
-			for row := range to {
-				if ids[row] != uint32(row) {
-					return nil, fmt.Errorf("%w: node %d is in row %d", lance.ErrCorrupt, ids[row], row)
-				}
-			}
-			g.bottom = level{ends[:to], neighbors}
-			continue
-		}
-		u := upper{level: whole, rows: make(map[uint32]int, to-from)}
+	for i := 1; i+1 < len(h.Levels); i++ {
+		from, to := int(h.Levels[i]-h.Levels[1]), int(h.Levels[i+1]-h.Levels[1])
+		u := upper{Links: links, rows: make(map[uint32]int, to-from)}
 		for row := from; row < to; row++ {
 			u.rows[ids[row]] = row
 		}
@@ -125,135 +132,45 @@ func New(h *Header, vectors int, ids []uint32, ends []int32, neighbors []uint32)
 	return g, nil
 }
 
+// Level0 returns the links of consecutive rows of level 0, where the node in a row has the number of the
+// row. first is the first row. Links to nodes that do not exist are [lance.ErrCorrupt].
+func (g *Graph) Level0(first int, ids []uint32, ends []int32, neighbors []uint32) (*Links, error) {
+	for i, id := range ids {
+		if int64(id) != int64(first+i) || id >= g.nodes {
+			return nil, fmt.Errorf("%w: node %d is in row %d of %d", lance.ErrCorrupt, id, first+i, g.nodes)
+		}
+	}
+	if len(ends) != len(ids) {
+		return nil, fmt.Errorf("%w: %d lists of neighbours of %d nodes", lance.ErrCorrupt, len(ends), len(ids))
+	}
+	return g.links(ends, neighbors)
+}
+
+// links checks that lists follow each other, and that their nodes exist.
+func (g *Graph) links(ends []int32, neighbors []uint32) (*Links, error) {
+	if !slices.IsSorted(ends) || len(ends) > 0 && (ends[0] < 0 || int(ends[len(ends)-1]) > len(neighbors)) {
+		return nil, fmt.Errorf("%w: lists of neighbours that overlap, or have more than %d together", lance.ErrCorrupt, len(neighbors))
+	}
+	for _, node := range neighbors {
+		if node >= g.nodes {
+			return nil, fmt.Errorf("%w: neighbour %d in a graph of %d nodes", lance.ErrCorrupt, node, g.nodes)
+		}
+	}
+	return &Links{ends, neighbors}, nil
+}
+
+// Nodes returns the number of nodes.
+func (g *Graph) Nodes() int { return int(g.nodes) }
+
 // Bytes returns the approximate memory of the graph.
 func (g *Graph) Bytes() int64 {
-	n := int64(4 * (len(g.bottom.neighbors) + len(g.bottom.ends)))
-	for _, u := range g.above {
-		n += 32 * int64(len(u.rows))
+	const perNode = 32 // of a map
+	n := int64(0)
+	for i, u := range g.above {
+		if i == 0 {
+			n = u.Bytes()
+		}
+		n += perNode * int64(len(u.rows))
 	}
 	return n
-}
-
-// A Hit is a node with its distance.
-type Hit struct {
-	Node     uint32
-	Distance float32
-}
-
-// Search returns up to ef near nodes that accept admits, nearest first. It also traverses nodes that are
-// not admitted. distance measures a node.
-func (g *Graph) Search(ef int, distance func(node uint32) float32, accept func(Hit) bool) []Hit {
-	if len(g.bottom.ends) == 0 || ef < 1 {
-		return nil
-	}
-	nearest := Hit{g.entry, distance(g.entry)}
-	for i := len(g.above) - 1; i >= 0; i-- {
-		nearest = descend(g.above[i], nearest, distance)
-	}
-	return g.look(nearest, ef, distance, accept)
-}
-
-// descend walks to the node of a level that has no nearer neighbour.
-func descend(u upper, at Hit, distance func(uint32) float32) Hit {
-	for {
-		next := at
-		for _, n := range u.of(at.Node) {
-			if d := distance(n); d < next.Distance {
-				next = Hit{n, d}
-			}
-		}
-		if next.Node == at.Node {
-			return at
-		}
-		at = next
-	}
-}
-
-// look explores the neighbourhood of a node on level 0 until all unvisited candidates are farther than the
-// farthest result.
-func (g *Graph) look(from Hit, ef int, distance func(uint32) float32, accept func(Hit) bool) []Hit {
-	visited := make([]uint64, (len(g.bottom.ends)+63)/64)
-	visited[from.Node/64] |= 1 << (from.Node % 64)
-	candidates := &queue{nearer: true, hits: []Hit{from}}
-	results := &queue{}
-	if accept(from) {
-		results.push(from)
-	}
-	for len(candidates.hits) > 0 {
-		current := candidates.pop()
-		if len(results.hits) >= ef && current.Distance > results.hits[0].Distance {
-			break
-		}
-		for _, n := range g.bottom.of(int(current.Node)) {
-			if int(n) >= len(g.bottom.ends) || visited[n/64]&(1<<(n%64)) != 0 {
-				continue
-			}
-			visited[n/64] |= 1 << (n % 64)
-			h := Hit{n, distance(n)}
-			if len(results.hits) >= ef && !(h.Distance <= results.hits[0].Distance) {
-				continue
-			}
-			if accept(h) {
-				results.push(h)
-				if len(results.hits) > ef {
-					results.pop()
-				}
-			}
-			candidates.push(h)
-		}
-	}
-	slices.SortFunc(results.hits, byDistance)
-	return results.hits
-}
-
-// byDistance orders hits, the nearest first.
-func byDistance(a, b Hit) int {
-	switch {
-	case a.Distance < b.Distance:
-		return -1
-	case a.Distance > b.Distance:
-		return 1
-	}
-	return cmp.Compare(a.Node, b.Node)
-}
-
-// A queue is a heap of hits: the nearest on top, or else the farthest.
-type queue struct {
-	nearer bool
-	hits   []Hit
-}
-
-func (q *queue) less(i, j int) bool {
-	if q.nearer {
-		return q.hits[i].Distance < q.hits[j].Distance
-	}
-	return q.hits[i].Distance > q.hits[j].Distance
-}
-
-func (q *queue) push(h Hit) {
-	q.hits = append(q.hits, h)
-	for i := len(q.hits) - 1; i > 0 && q.less(i, (i-1)/2); i = (i - 1) / 2 {
-		q.hits[i], q.hits[(i-1)/2] = q.hits[(i-1)/2], q.hits[i]
-	}
-}
-
-// pop removes the top.
-func (q *queue) pop() Hit {
-	top, last := q.hits[0], len(q.hits)-1
-	q.hits[0] = q.hits[last]
-	q.hits = q.hits[:last]
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= last {
-			return top
-		}
-		if child+1 < last && q.less(child+1, child) {
-			child++
-		}
-		if !q.less(child, i) {
-			return top
-		}
-		q.hits[i], q.hits[child] = q.hits[child], q.hits[i]
-		i = child
-	}
 }

@@ -13,7 +13,7 @@ import (
 
 // line returns a graph of nodes that are joined with the next and the last one, with every tenth on a
 // level above.
-func line(t *testing.T, nodes int) *Graph {
+func line(t *testing.T, nodes int) (*Graph, *Links) {
 	t.Helper()
 	var ids, neighbors []uint32
 	var ends []int32
@@ -36,15 +36,16 @@ func line(t *testing.T, nodes int) *Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := New(h, nodes, ids, ends, neighbors)
+	g, links, err := parts(h, nodes, ids, ends, neighbors)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g
+	return g, links
 }
 
 func TestSearchesWalkToTheNearestNodes(t *testing.T) {
-	g, measured := line(t, 1000), 0
+	g, links := line(t, 1000)
+	measured := 0
 	distance := func(node uint32) float32 {
 		measured++
 		return float32(math.Abs(float64(node) - 742.4))
@@ -55,15 +56,50 @@ func TestSearchesWalkToTheNearestNodes(t *testing.T) {
 		}
 		return all
 	}
-	if got, want := nodes(g.Search(4, distance, func(Hit) bool { return true })), []uint32{742, 743, 741, 744}; !slices.Equal(got, want) {
+	if got, want := nodes(searched(t, g, links, 4, distance, all)), []uint32{742, 743, 741, 744}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if measured > 300 {
 		t.Errorf("%d nodes are measured to find 4 of 1000", measured)
 	}
 	even := func(h Hit) bool { return h.Node%2 == 0 }
-	if got, want := nodes(g.Search(3, distance, even)), []uint32{742, 744, 740}; !slices.Equal(got, want) {
+	if got, want := nodes(searched(t, g, links, 3, distance, even)), []uint32{742, 744, 740}; !slices.Equal(got, want) {
 		t.Errorf("even ones: got %v, want %v", got, want)
+	}
+}
+
+func TestSearchesEndAtTheirLimit(t *testing.T) {
+	g, links := line(t, 1000)
+	distance := func(node uint32) float32 { return float32(1000 - node) }
+	_, measured, err := g.Search(space{links, distance}, 4, 50, all)
+	if !errors.Is(err, ErrTooFar) || measured > 60 {
+		t.Errorf("%d nodes are measured, %v; want 50 and ErrTooFar", measured, err)
+	}
+	failed := errors.New("a page is missing")
+	if _, _, err := g.Search(failing{failed}, 4, 50, all); !errors.Is(err, failed) {
+		t.Errorf("got %v, want the error of the space", err)
+	}
+}
+
+// A failing space cannot measure.
+type failing struct{ err error }
+
+func (f failing) Distances([]uint32, []float32) error { return f.err }
+func (f failing) Neighbors(uint32) []uint32           { return nil }
+
+// The memory of a search follows the nodes that it visits.
+func TestVisitsHoldEachNodeOnce(t *testing.T) {
+	var v visits
+	for range 2 {
+		v.clear()
+		for i := range uint32(20_000) {
+			if node := i * 7919; !v.add(node) || v.add(node) {
+				t.Fatalf("node %d", node)
+			}
+		}
+		if v.n != 20_000 || len(v.slots) > 8*v.n {
+			t.Fatalf("%d nodes in %d slots", v.n, len(v.slots))
+		}
 	}
 }
 
@@ -87,7 +123,7 @@ func TestGraphsOfNodesThatAreNotThereAreRefused(t *testing.T) {
 	} {
 		h, err := ParseHeader(c.header)
 		if err == nil {
-			_, err = New(h, 2, c.ids, c.ends, c.neighbors)
+			_, _, err = parts(h, 2, c.ids, c.ends, c.neighbors)
 		}
 		if !errors.Is(err, lance.ErrCorrupt) {
 			t.Errorf("%s: got %v, want lance.ErrCorrupt", name, err)
@@ -123,12 +159,12 @@ func FuzzGraph(f *testing.F) {
 		for i, end := range words(ends) {
 			bounds[i] = int32(end)
 		}
-		g, err := New(h, vectors, words(ids), bounds, words(neighbors))
+		g, links, err := parts(h, vectors, words(ids), bounds, words(neighbors))
 		if err != nil {
 			return
 		}
 		seen := map[uint32]bool{}
-		for _, hit := range g.Search(8, func(node uint32) float32 { return float32(node % 7) }, func(Hit) bool { return true }) {
+		for _, hit := range searched(t, g, links, 8, func(node uint32) float32 { return float32(node % 7) }, all) {
 			if int(hit.Node) >= vectors || seen[hit.Node] {
 				t.Fatalf("node %d of %d is found, before too: %t", hit.Node, vectors, seen[hit.Node])
 			}

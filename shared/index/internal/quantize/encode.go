@@ -113,6 +113,10 @@ func NewScalarEncoder(sample *Vectors) Decoder {
 func (*scalarEncoder) Residual() bool { return false }
 func (*scalarEncoder) Buffer() []byte { return nil }
 
+// Step returns the distance between two vectors whose codes differ by 1 in one place. Under L2, the distance
+// of any two vectors is that of their codes times this.
+func (s *scalarEncoder) Step() float32 { return float32(s.end-s.start) / 255 }
+
 func (s *scalarEncoder) Store(codes []byte, rows int) [][]byte {
 	return split(codes, rows, s.Columns())
 }

@@ -136,7 +136,7 @@ func checkCodes(t *testing.T, name string, e Decoder, v *Vectors, codes []byte) 
 		t.Fatal(err)
 	}
 	got, decoded := make([]float32, n), make([]float32, v.Dim)
-	Arrange(quantizer, &stored)
+	stored = Cut(quantizer, &stored, 0, stored.Rows)
 	prepared.Meter(&stored).Measure(0, float32(math.Inf(1)), got)
 	metric := v.Metric
 	if metric == vector.Cosine && name != "FLAT" {

@@ -22,7 +22,7 @@ import (
 // The bytes of a partition are transposed, first place first, unless the metadata declare them row by row.
 //
 // The distance from a query q to the code p of a residual to c is |q-c|² - 2q·p + (2c·p + |p|²). The part
-// in brackets does not depend on the query, so [Arrange] computes it once for each row, and a query has one
+// in brackets does not depend on the query, so [Cut] computes it once for each row, and a query has one
 // table of products for all partitions.
 //
 // The codebook is a tensor of shape [2^bits, dimension], but its numbers lie place by place:

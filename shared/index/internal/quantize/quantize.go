@@ -3,7 +3,7 @@
 //
 // A [Quantizer] holds the parameters of the codes in one index segment. [Quantizer.Prepare] computes the
 // part of a query that all partitions use. [Prepared.Meter] binds it to the codes of one partition, which
-// [Arrange] has put in order.
+// [Cut] has arranged.
 //
 // An [Encoder] makes the codes of a new segment. It encodes [Vectors]. Quantizers that learn are trained
 // with a sample of them.
@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -38,16 +39,30 @@ type Quantizer interface {
 	QueryBytes() int64
 }
 
-// Arrange reorders the codes of a partition from the layout of the file to the layout that the quantizer
-// measures.
-func Arrange(q Quantizer, codes *Codes) {
-	if q, ok := q.(interface{ arrange(codes *Codes) }); ok {
-		q.arrange(codes)
+// Cut copies rows of a partition, whose codes have the layout of the file, and arranges the copy. Codes of RQ
+// are only cut as a whole.
+func Cut(q Quantizer, codes *Codes, from, to int) Codes {
+	part := Codes{Rows: to - from, Centroid: codes.Centroid}
+	for i, c := range q.Columns() {
+		column, width := codes.Columns[i], c.RowBytes()
+		if q, ok := q.(*product); ok && q.transposed {
+			cut := make([]byte, 0, (to-from)*width)
+			for place := range width {
+				cut = append(cut, column[place*codes.Rows+from:place*codes.Rows+to]...)
+			}
+			part.Columns = append(part.Columns, cut)
+			continue
+		}
+		part.Columns = append(part.Columns, slices.Clone(column[from*width:to*width]))
 	}
+	if q, ok := q.(interface{ arrange(codes *Codes) }); ok {
+		q.arrange(&part)
+	}
+	return part
 }
 
-// ByRow reports whether rows of a partition can be measured independently. They cannot if Arrange reorders
-// their codes together.
+// ByRow reports whether rows of a partition can be measured independently. They cannot if Cut reorders their
+// codes together.
 func ByRow(q Quantizer) bool {
 	_, together := q.(interface{ arrange(codes *Codes) })
 	return !together
@@ -106,7 +121,7 @@ type Codes struct {
 	Rows     int
 	Columns  [][]byte  // the bytes of each column, of Rows times Column.RowBytes
 	Centroid []float32 // of the partition
-	Offsets  []float32 // by row, from [Arrange]: the part of a distance of PQ that does not depend on the query
+	Offsets  []float32 // by row, from [Cut]: the part of a distance of PQ that does not depend on the query
 }
 
 // A Spec describes the quantizer of a segment, as read from its files.

@@ -178,7 +178,7 @@ func rabitError(t *testing.T, metric vector.Metric, bits int, centroids []float3
 		at := slices.IndexFunc(e.Columns(), func(of Column) bool { return of == c })
 		stored.Columns = append(stored.Columns, e.Store(codes, len(column))[at])
 	}
-	Arrange(q, stored)
+	*stored = Cut(q, stored, 0, stored.Rows)
 	p, err := q.Prepare(asked)
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestRQLeavesOutRowsThatAreFar(t *testing.T) {
 		codes := make([]byte, n*RowBytes(e.Columns()))
 		e.Encode(v, make([]uint32, n), codes)
 		stored := &Codes{Rows: n, Columns: e.Store(codes, n), Centroid: make([]float32, dim)}
-		Arrange(&e.rabit, stored)
+		*stored = Cut(&e.rabit, stored, 0, stored.Rows)
 		p, err := e.Prepare(mustVector(t, query, metric))
 		if err != nil {
 			t.Fatal(err)
@@ -264,7 +264,7 @@ func TestRQEncodesAnyResidual(t *testing.T) {
 	codes := make([]byte, len(lengths)*RowBytes(e.Columns()))
 	e.Encode(v, make([]uint32, len(lengths)), codes)
 	stored := &Codes{Rows: len(lengths), Columns: e.Store(codes, len(lengths)), Centroid: make([]float32, dim)}
-	Arrange(&e.rabit, stored)
+	*stored = Cut(&e.rabit, stored, 0, stored.Rows)
 	p, err := e.Prepare(mustVector(t, make([]float64, dim), vector.L2))
 	if err != nil {
 		t.Fatal(err)

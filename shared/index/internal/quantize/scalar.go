@@ -40,6 +40,8 @@ func newScalar(s Spec) (Quantizer, error) {
 		return nil, fmt.Errorf("%w: scalar quantization under hamming", lance.ErrUnsupported)
 	case m.Bits != 8:
 		return nil, fmt.Errorf("%w: scalar quantization with %d bits", lance.ErrUnsupported, m.Bits)
+	case m.Dim > vector.MaxBytesL2:
+		return nil, fmt.Errorf("%w: scalar quantization of more than %d dimensions", lance.ErrUnsupported, vector.MaxBytesL2)
 	case m.Dim != s.Dim:
 		return nil, fmt.Errorf("%w: codes of %d dimensions under centroids of %d", lance.ErrCorrupt, m.Dim, s.Dim)
 	}
@@ -101,9 +103,29 @@ type scalarMeter struct {
 	codes []byte
 }
 
+// scalarRows is the number of rows per call of a kernel.
+const scalarRows = 32
+
 func (m scalarMeter) Measure(from int, _ float32, out []float32) {
-	for i := range out {
-		out[i] = m.One(from + i)
+	if m.metric == vector.Dot {
+		for i := range out {
+			out[i] = m.One(from + i)
+		}
+		return
+	}
+	var rows [scalarRows]*byte
+	var sums [scalarRows]uint32
+	square := m.step * m.step
+	for len(out) > 0 {
+		n := min(len(out), scalarRows)
+		for i := range n {
+			rows[i] = &m.codes[(from+i)*m.dim]
+		}
+		vector.BytesL2(m.code, rows[:n], sums[:])
+		for i, sum := range sums[:n] {
+			out[i] = float32(sum) * square
+		}
+		from, out = from+n, out[n:]
 	}
 }
 
@@ -113,12 +135,9 @@ func (m scalarMeter) One(row int) float32 {
 	if m.metric == vector.Dot {
 		return m.dot(code)
 	}
-	sum := uint64(0)
-	for i, c := range m.code {
-		d := int32(c) - int32(code[i])
-		sum += uint64(d * d)
-	}
-	return float32(sum) * (m.step * m.step)
+	var sum [1]uint32
+	vector.BytesL2(m.code, []*byte{&code[0]}, sum[:])
+	return float32(sum[0]) * (m.step * m.step)
 }
 
 func (m scalarMeter) dot(code []byte) float32 {

@@ -136,6 +136,11 @@ func (f *Fragment) KnowsDeletions() bool {
 	return f.Meta.DeletionFile == nil || f.deleted.Load() != nil
 }
 
+// IsDeleted reports whether a row is deleted, after Deletions has read the vector.
+func (f *Fragment) IsDeleted(row uint32) bool {
+	return f.Meta.DeletionFile != nil && f.deleted.Load().Contains(row)
+}
+
 // parts returns the parts of a column, one per file. A column without parts is null in every row.
 func (f *Fragment) parts(field *schema.Field) ([]part, error) {
 	var parts []part

@@ -6,22 +6,17 @@ import (
 	"sync/atomic"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/internal/deletion"
 	"tiltyard/shared/lance/rowid"
 )
 
 // LiveRows resolves the row ids stored in an index segment to addresses in the version, one at a
-// time and without I/O. It is safe for concurrent use.
+// time and without I/O. It is safe for concurrent use. Making one costs nothing per fragment once the
+// deletion vectors of the version are loaded.
 type LiveRows struct {
-	segment   *Segment
-	fragments map[uint64]liveFragment // fragments covered by the segment
-	index     *rowid.Index            // nil: the ids are addresses
-	wrong     atomic.Pointer[uint64]  // an address beyond its fragment's end, if one was found
-}
-
-type liveFragment struct {
-	rows    int64
-	deleted *deletion.Vector
+	snapshot *Snapshot
+	segment  *Segment
+	index    *rowid.Index           // nil: the ids are addresses
+	wrong    atomic.Pointer[uint64] // an address beyond its fragment's end, if one was found
 }
 
 // LiveRows loads the data that locates the rows of a segment: deletion files and, if the segment
@@ -30,17 +25,7 @@ func (s *Snapshot) LiveRows(ctx context.Context, segment *Segment, byID bool) (*
 	if err := s.loadDeletions(ctx); err != nil {
 		return nil, err
 	}
-	r := &LiveRows{segment: segment, fragments: map[uint64]liveFragment{}}
-	for _, f := range s.fragments() {
-		if !segment.Covers(f.Meta.ID) {
-			continue
-		}
-		deleted, err := f.Deletions(ctx)
-		if err != nil {
-			return nil, err
-		}
-		r.fragments[f.Meta.ID] = liveFragment{f.Rows, deleted}
-	}
+	r := &LiveRows{snapshot: s, segment: segment}
 	if !byID || !s.manifest.StableRowIDs() {
 		return r, nil
 	}
@@ -60,15 +45,15 @@ func (r *LiveRows) Find(id uint64) (address uint64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	f, ok := r.fragments[id>>32]
-	if !ok {
+	f := r.snapshot.Fragment(id >> 32)
+	if f == nil || !r.segment.Covers(id>>32) {
 		return 0, false
 	}
-	if int64(uint32(id)) >= f.rows {
+	if int64(uint32(id)) >= f.Rows {
 		r.wrong.Store(&id)
 		return 0, false
 	}
-	return id, !f.deleted.Contains(uint32(id))
+	return id, !f.IsDeleted(uint32(id))
 }
 
 // Err returns [lance.ErrCorrupt] if Find met an address beyond the last row of its fragment.

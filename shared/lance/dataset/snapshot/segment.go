@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -158,6 +159,9 @@ func (s *Segment) Keep(name string, read func() (value any, bytes int64, err err
 	cache.Put(s.cache, s.at.URI, s.part(name), value, bytes)
 	return value, nil
 }
+
+// CacheBytes returns the capacity of the cache that Keep uses.
+func (s *Segment) CacheBytes() int64 { return int64(min(s.cache.MaxBytes(), math.MaxInt64)) }
 
 // RowsOf resolves the row ids stored in a segment to addresses in the covered fragments of this
 // version, including deleted rows. If byID is true, ids are stable row ids in a table that has

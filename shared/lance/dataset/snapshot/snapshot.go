@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sync/errgroup"
@@ -29,7 +30,8 @@ type Snapshot struct {
 	scanned   *arrow.Schema
 	indices   func() (knownIndices, error)
 	reuse     func() (reuse, error)
-	isPart    bool // see Part
+	loaded    *atomic.Bool // all deletion vectors
+	isPart    bool         // see Part
 }
 
 // New returns the snapshot of a manifest. A manifest with unknown reader features is
@@ -39,7 +41,7 @@ func New(at Place, m *manifest.Manifest) (*Snapshot, error) {
 		return nil, err
 	}
 	at.Reach = nil // all readers of the version share the snapshot
-	s := &Snapshot{place: at, manifest: m, arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
+	s := &Snapshot{place: at, manifest: m, loaded: new(atomic.Bool), arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
 	for i := range m.Fragments {
 		s.rows += fragment.LiveRows(m.Fragments[i])
 		s.deletions += deletion.MemBytes(m.Fragments[i].PhysicalRows, uint64(fragment.DeletedRows(m.Fragments[i])))
@@ -135,9 +137,10 @@ func (s *Snapshot) Summary() map[string]string {
 	}
 }
 
-// loadDeletions loads the missing deletion vectors in parallel.
+// loadDeletions loads the missing deletion vectors in parallel. Fragments keep theirs, so once all are
+// loaded it costs nothing.
 func (s *Snapshot) loadDeletions(ctx context.Context) error {
-	if s.knowsDeletions() {
+	if s.loaded.Load() {
 		return nil
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -150,12 +153,16 @@ func (s *Snapshot) loadDeletions(ctx context.Context) error {
 			})
 		}
 	}
-	return group.Wait()
+	err := group.Wait()
+	if err == nil {
+		s.loaded.Store(true)
+	}
+	return err
 }
 
 // knowsDeletions reports whether all deletion vectors are loaded.
 func (s *Snapshot) knowsDeletions() bool {
-	return !slices.ContainsFunc(s.fragments(), func(f *fragment.Fragment) bool { return !f.KnowsDeletions() })
+	return s.loaded.Load() || !slices.ContainsFunc(s.fragments(), func(f *fragment.Fragment) bool { return !f.KnowsDeletions() })
 }
 
 // MaxConcurrentReads bounds the files of one table that are read in parallel.
@@ -173,11 +180,17 @@ func (s *Snapshot) Fragments() []*fragment.Fragment { return s.fragments() }
 
 // Fragment returns the fragment with the id, or nil.
 func (s *Snapshot) Fragment(id uint64) *fragment.Fragment {
-	at, ok := slices.BinarySearchFunc(s.fragments(), id, func(f *fragment.Fragment, id uint64) int {
-		return int(int64(f.Meta.ID) - int64(id))
-	})
+	all := s.fragments()
+	if len(all) == 0 {
+		return nil
+	}
+	// Ids are mostly consecutive.
+	if at := id - all[0].Meta.ID; at < uint64(len(all)) && all[at].Meta.ID == id {
+		return all[at]
+	}
+	at, ok := slices.BinarySearchFunc(all, id, func(f *fragment.Fragment, id uint64) int { return cmp.Compare(f.Meta.ID, id) })
 	if !ok {
 		return nil
 	}
-	return s.fragments()[at]
+	return all[at]
 }

@@ -1,0 +1,177 @@
+package hnsw
+
+import "slices"
+
+// A visitor searches a graph that is being built, and inserts nodes. It belongs to one goroutine.
+type visitor struct {
+	graph   *Built
+	measure Measurer
+	query   uint32   // the node whose neighbours are sought
+	seen    []uint32 // the walk that saw a node last
+	walk    uint32
+
+	candidates, results queue
+	near                []uint32 // nodes that are measured next
+	distances           []float32
+	chosen, others      []Hit
+	ends                []uint32 // of the chosen edges
+	list                []Hit
+	self                [][]Hit // the edges of the new node, by level
+}
+
+func newVisitor(g *Built) *visitor {
+	return &visitor{
+		graph: g, measure: g.vectors.Measurer(), seen: make([]uint32, len(g.levels)),
+		candidates: queue{nearer: true}, self: make([][]Hit, MaxLevel),
+	}
+}
+
+// distanceTo returns a node with its distance from the query.
+func (v *visitor) distanceTo(node uint32) Hit {
+	v.near = append(v.near[:0], node)
+	return Hit{node, v.measured()[0]}
+}
+
+// measured returns the distances of v.near from the query.
+func (v *visitor) measured() []float32 { return v.between(v.query, v.near) }
+
+func (v *visitor) between(from uint32, to []uint32) []float32 {
+	v.distances = slices.Grow(v.distances[:0], len(to))[:len(to)]
+	v.measure.Distances(from, to, v.distances)
+	return v.distances
+}
+
+// insert adds a node to the graph on each of its levels.
+func (v *visitor) insert(n uint32) {
+	g := v.graph
+	v.query = n
+	nearest, top := v.distanceTo(g.entry), g.top(n)
+	for level := g.top(g.entry); level > top; level-- {
+		nearest = v.descend(nearest, level)
+	}
+	for level := top; level >= 0; level-- {
+		found := v.look(nearest, level)
+		nearest = found[0]
+		v.self[level] = append(v.self[level][:0], v.choose(found, g.options.Edges)...)
+		at, place := g.at(n, level)
+		at.locks[place].Lock()
+		at.set(place, v.self[level]) // nothing leads to the node yet, so its list was empty
+		at.locks[place].Unlock()
+	}
+	for level, edges := range v.self[:top+1] {
+		for _, e := range edges {
+			at, place := g.at(e.Node, level)
+			at.locks[place].Lock()
+			if !at.contains(place, n) {
+				if at.isFull(place) {
+					v.reduce(at, place)
+				}
+				at.add(place, Hit{n, e.Distance})
+			}
+			at.locks[place].Unlock()
+		}
+	}
+}
+
+// reduce leaves as many edges of a list as the graph keeps. The caller holds its lock.
+func (v *visitor) reduce(at *edges, place int) {
+	if at.len(place) > at.most {
+		v.list = at.hits(place, v.list[:0])
+		at.set(place, v.choose(v.list, at.most))
+	}
+}
+
+// descend walks to the node of a level that has no nearer neighbour.
+func (v *visitor) descend(at Hit, level int) Hit {
+	for {
+		next := at
+		edges, place := v.graph.at(at.Node, level)
+		v.near = edges.nodes(place, v.near[:0])
+		for i, d := range v.measured() {
+			if d < next.Distance {
+				next = Hit{v.near[i], d}
+			}
+		}
+		if next.Node == at.Node {
+			return at
+		}
+		at = next
+	}
+}
+
+// look returns nodes of a level near the query, nearest first, starting at from. They are valid until the
+// next call.
+func (v *visitor) look(from Hit, level int) []Hit {
+	v.walk++
+	v.seen[from.Node] = v.walk
+	most := v.graph.options.Candidates
+	candidates, results := &v.candidates, &v.results
+	candidates.hits, results.hits = append(candidates.hits[:0], from), append(results.hits[:0], from)
+	for len(candidates.hits) > 0 {
+		current := candidates.pop()
+		if len(results.hits) >= most && current.Distance > results.hits[0].Distance {
+			break
+		}
+		edges, place := v.graph.at(current.Node, level)
+		v.keepNew(edges.nodes(place, v.near[:0]))
+		for i, d := range v.measured() {
+			if len(results.hits) >= most && !(d < results.hits[0].Distance) {
+				continue
+			}
+			h := Hit{v.near[i], d}
+			candidates.push(h)
+			if results.push(h); len(results.hits) > most {
+				results.pop()
+			}
+		}
+	}
+	slices.SortFunc(results.hits, byDistance)
+	return results.hits
+}
+
+// keepNew makes v.near the nodes that the current walk has not seen, and marks them as seen.
+func (v *visitor) keepNew(nodes []uint32) {
+	v.near = nodes[:0]
+	for _, node := range nodes {
+		if v.seen[node] != v.walk {
+			v.seen[node] = v.walk
+			v.near = append(v.near, node)
+		}
+	}
+}
+
+// choose selects up to most edges of a node. It first takes each edge that is shorter than the distances
+// between its end and the ends of all edges already chosen, nearest first; then it fills up with the
+// nearest others. The result is valid until the next call.
+func (v *visitor) choose(edges []Hit, most int) []Hit {
+	if len(edges) <= most {
+		return edges
+	}
+	slices.SortFunc(edges, byDistance)
+	v.chosen, v.others, v.ends = v.chosen[:0], v.others[:0], v.ends[:0]
+	for _, e := range edges {
+		if len(v.chosen) == most {
+			break
+		}
+		if v.isApart(e) {
+			v.chosen, v.ends = append(v.chosen, e), append(v.ends, e.Node)
+		} else {
+			v.others = append(v.others, e)
+		}
+	}
+	return append(v.chosen, v.others[:min(most-len(v.chosen), len(v.others))]...)
+}
+
+// isApart reports whether the end of an edge is nearer to the edge's own node than to the ends of the
+// chosen edges.
+func (v *visitor) isApart(e Hit) bool {
+	const block = 8 // ends that are measured at a time
+	for ends := range slices.Chunk(v.ends, block) {
+		for _, d := range v.between(e.Node, ends) {
+			if d <= e.Distance {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,109 @@
+package ivf
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/index/indextest"
+	"tiltyard/shared/index/internal/quantize"
+	"tiltyard/shared/index/vector"
+	"tiltyard/shared/process/memory"
+)
+
+// searched is what a search of all partitions of a segment finds, and how many rows it measures.
+func searched(t *testing.T, f indextest.Folder, v []float64, params Params, filter Filter) ([]vector.Hit, int) {
+	t.Helper()
+	x, err := Open(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := x.Search(v, params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, measured := vector.NewTopK(params.Candidates, params.Bounds), 0
+	share := memory.NewBudget(1<<30, 1<<30).Open()
+	defer share.Close()
+	ctx := memory.WithShare(t.Context(), share)
+	for p, err := range x.Read(ctx, append(slices.Clone(s.First()), s.Rest()...)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := s.Look(ctx, p, filter, top)
+		if err != nil {
+			t.Fatal(err)
+		}
+		measured += n
+	}
+	return top.Hits(), measured
+}
+
+// A search reads the same graph whether a partition is read as a whole, comes from the cache, or is read by
+// the pages that the search visits.
+func TestSearchesByPagesFindTheSame(t *testing.T) {
+	segments, _ := indextest.Segments(t, storageFile)
+	random, narrow := rand.New(rand.NewPCG(1, 2)), 0
+	for _, f := range segments {
+		x, err := Open(t.Context(), f)
+		if err != nil || x.graphs == nil {
+			continue
+		}
+		params := Params{Minimum: x.Partitions(), Maximum: x.Partitions(), K: 10, Candidates: 10}
+		fitting, small := f, f
+		fitting.Kept = &indextest.Kept{Bytes: 1 << 30, Values: map[string]any{}}
+		small.Kept = &indextest.Kept{Bytes: 1, Values: map[string]any{}}
+		even := Filter{Share: .5, Accept: func(id uint64) (uint64, bool) { return id, id%2 == 0 }}
+		for round := range 6 {
+			v, filter := randomVector(random, x.Dim), everyRow
+			if round%2 == 1 {
+				filter = even
+			}
+			want, measured := searched(t, f, v, params, filter)
+			for name, other := range map[string]indextest.Folder{"kept": fitting, "by pages": small} {
+				got, n := searched(t, other, v, params, filter)
+				if diff := cmp.Diff(want, got); diff != "" || n != measured {
+					t.Errorf("%s: %s: %d rows are measured, want %d; %s: (-want +got):\n%s", f.Prefix, x.Kind, n, measured, name, diff)
+				}
+			}
+		}
+		for name := range small.Kept.Values {
+			if strings.HasSuffix(name, " of 128") && quantize.ByRow(x.quantizer) {
+				narrow++
+			}
+		}
+	}
+	if narrow == 0 {
+		t.Error("no partition was read by narrow pages")
+	}
+}
+
+// A filter that admits few rows has them measured, each of them and no others.
+func TestFewAdmittedRowsAreMeasured(t *testing.T) {
+	segments, _ := indextest.Segments(t, storageFile)
+	random, seen := rand.New(rand.NewPCG(3, 4)), 0
+	for _, f := range segments {
+		x, err := Open(t.Context(), f)
+		if err != nil || x.graphs == nil {
+			continue
+		}
+		seen++
+		few := Filter{Share: .01, Accept: func(id uint64) (uint64, bool) { return id, id%7 == 3 }}
+		params := Params{Minimum: x.Partitions(), Maximum: x.Partitions(), K: 1000, Candidates: 1000}
+		hits, measured := searched(t, f, randomVector(random, x.Dim), params, few)
+		if len(hits) == 0 || measured != len(hits) {
+			t.Errorf("%s: %d rows are found, %d measured", f.Prefix, len(hits), measured)
+		}
+		for _, h := range hits {
+			if h.RowID%7 != 3 {
+				t.Errorf("%s: row %d is found", f.Prefix, h.RowID)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no segment has a graph")
+	}
+}

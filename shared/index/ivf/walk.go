@@ -1,0 +1,219 @@
+package ivf
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"tiltyard/shared/index/internal/hnsw"
+	"tiltyard/shared/index/internal/quantize"
+	"tiltyard/shared/index/vector"
+)
+
+// fewRows is 256: if a filter admits fewer rows of a partition than 256 times those that are sought, they are
+// measured one by one. A walk through the graph would visit about as many rows that the filter excludes as
+// lie between them, and the visit of a row takes some hundred times as long as the question whether the
+// filter admits it.
+const fewRows = 256
+
+// walk searches the graph of a partition.
+func (s *Search) walk(ctx context.Context, p *Partition, f Filter, top *vector.TopK) (int, error) {
+	ef := max(s.params.EF, s.params.Candidates)
+	if s.params.EF == 0 {
+		ef = s.params.Candidates + s.params.Candidates/2
+	}
+	ef = min(ef, p.Rows())
+	if f.Share < 1 && f.Share*float64(p.Rows()) < fewRows*float64(ef) {
+		return s.measureAdmitted(ctx, p, f, top)
+	}
+	w := s.walkerOf(ctx, p)
+	hits, measured, err := p.graph.Search(w, ef, s.mostMeasured(p, f), func(h hnsw.Hit) bool {
+		b := s.params.Bounds
+		if b.Lower != nil && h.Distance < *b.Lower || b.Upper != nil && !(h.Distance < *b.Upper) {
+			return false
+		}
+		_, ok := f.Accept(w.id(h.Node))
+		return ok
+	})
+	if errors.Is(err, hnsw.ErrTooFar) {
+		more, err := s.measureAdmitted(ctx, p, f, top)
+		return measured + more, err
+	}
+	if err != nil {
+		return measured, err
+	}
+	for _, h := range hits[:min(len(hits), s.params.Candidates)] {
+		if address, ok := f.Accept(w.id(h.Node)); ok {
+			top.Add(h.Distance, address)
+		}
+	}
+	return measured, nil
+}
+
+// mostMeasured bounds the nodes that a walk measures under a filter. If the rows that it admits lie far from
+// the query, the walk would pass most others before it reaches them.
+func (s *Search) mostMeasured(p *Partition, f Filter) int {
+	if f.Share >= 1 && s.params.Bounds.Lower == nil && s.params.Bounds.Upper == nil {
+		return 2 * p.Rows() // a walk on the upper levels may measure a node again
+	}
+	return max(p.Rows()/4, 1<<10)
+}
+
+// measureAdmitted measures all rows that a filter admits.
+func (s *Search) measureAdmitted(ctx context.Context, p *Partition, f Filter, top *vector.TopK) (measured int, err error) {
+	admitted := func(ids []uint64, codes *quantize.Codes) {
+		meter := s.query.Meter(codes)
+		for i, id := range ids {
+			if address, ok := f.Accept(id); ok {
+				top.Add(meter.One(i), address)
+				measured++
+			}
+		}
+	}
+	if s.index.isNarrow(p.Number) {
+		_, err := s.index.readPieces(ctx, p.Number, func(piece *Partition, err error) bool {
+			if err == nil {
+				admitted(piece.ids, &piece.codes)
+			}
+			return err == nil
+		})
+		return measured, err
+	}
+	w := s.walkerOf(ctx, p)
+	for number := range w.pages {
+		if err := w.fetch([]uint32{uint32(number << p.graph.shift)}); err != nil {
+			return measured, err
+		}
+		admitted(w.pages[number].ids, &w.pages[number].codes)
+	}
+	return measured, nil
+}
+
+// A walker has the pages of a partition that a search has visited. It implements [hnsw.Space].
+type walker struct {
+	ctx    context.Context
+	search *Search
+	part   *Partition
+
+	gather quantize.Gatherer // nil: rows are measured by meters
+	width  int               // of a code, for gather
+	rows   []*byte
+	pages  []*page          // by number; nil if the partition has too many
+	others map[uint32]*page // in place of pages
+	meters map[*page]quantize.Meter
+}
+
+// mostPages bounds the pages of a partition for which a search has a table. A search of a larger partition
+// has a map of those that it visits.
+const mostPages = 1 << 12
+
+func (s *Search) walkerOf(ctx context.Context, p *Partition) *walker {
+	w := &walker{ctx: ctx, search: s, part: p, gather: quantize.GathererOf(s.query)}
+	if w.gather == nil {
+		w.meters = map[*page]quantize.Meter{}
+	} else {
+		w.width = s.index.quantizer.Columns()[0].RowBytes()
+	}
+	if n := pagesOf(p.Rows(), p.graph.shift); n > mostPages {
+		w.others = map[uint32]*page{}
+	} else {
+		w.pages = make([]*page, n)
+		copy(w.pages, p.graph.read)
+	}
+	return w
+}
+
+// page returns the page of a node, or nil if the search has not fetched it.
+func (w *walker) page(node uint32) *page {
+	number := node >> w.part.graph.shift
+	if w.pages != nil {
+		return w.pages[number]
+	}
+	return w.others[number]
+}
+
+// at returns the row of a node in its page.
+func (w *walker) at(node uint32) int { return int(node & (1<<w.part.graph.shift - 1)) }
+
+// id returns the row id of a node that was measured.
+func (w *walker) id(node uint32) uint64 { return w.page(node).ids[w.at(node)] }
+
+// Neighbors implements [hnsw.Space].
+func (w *walker) Neighbors(node uint32) []uint32 { return w.page(node).links.Of(w.at(node)) }
+
+// Distances implements [hnsw.Space]. It fetches the pages of the nodes.
+func (w *walker) Distances(nodes []uint32, out []float32) error {
+	for _, n := range nodes {
+		if w.page(n) == nil {
+			if err := w.fetch(nodes); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	if w.gather == nil {
+		for i, n := range nodes {
+			out[i] = w.meter(w.page(n)).One(w.at(n))
+		}
+		return nil
+	}
+	w.rows = w.rows[:0]
+	for _, n := range nodes {
+		w.rows = append(w.rows, &w.page(n).codes.Columns[0][w.at(n)*w.width])
+	}
+	w.gather.Gather(w.rows, out)
+	return nil
+}
+
+func (w *walker) meter(p *page) quantize.Meter {
+	m, ok := w.meters[p]
+	if !ok {
+		m = w.search.query.Meter(&p.codes)
+		w.meters[p] = m
+	}
+	return m
+}
+
+// fetch gets the pages of nodes from the cache, and reads those that it lacks in one round of requests.
+func (w *walker) fetch(nodes []uint32) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	var missing []int
+	for _, n := range nodes {
+		if w.page(n) != nil {
+			continue
+		}
+		number := int(n >> w.part.graph.shift)
+		kept, err := w.search.index.keptPage(w.part, number)
+		if err != nil {
+			return err
+		}
+		if kept == nil {
+			missing = append(missing, number)
+			continue
+		}
+		w.set(number, kept)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	missing = slices.Compact(missing)
+	read, err := w.search.index.readPages(w.ctx, w.part, missing)
+	if err != nil {
+		return err
+	}
+	for i, number := range missing {
+		w.set(number, read[i])
+	}
+	return nil
+}
+
+func (w *walker) set(number int, p *page) {
+	if w.pages != nil {
+		w.pages[number] = p
+	} else {
+		w.others[uint32(number)] = p
+	}
+}
