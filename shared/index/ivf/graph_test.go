@@ -18,7 +18,7 @@ func clustered(n, dim int) []byte {
 	for i := range n {
 		centre := centres[random.IntN(400)*dim:][:dim]
 		for k, c := range centre {
-			codes[i*dim+k] = byte(min(max(float64(c)+random.NormFloat64()*20, 0), 255))
+			codes[i*dim+k] = byte(min(max(float64(c)+random.NormFloat64()*8, 0), 255))
 		}
 	}
 	return codes

@@ -85,19 +85,54 @@ func (s *Search) rank(v *quantize.Vector) error {
 // nearestOf returns the indices of the most least distances, ordered by distance and then by index; a most
 // of 0 selects all. NaN is ordered before all numbers.
 func nearestOf(distances []float32, most int) []int {
-	keys := make([]uint64, len(distances)) // which sort faster than numbers that refer to distances
+	if most <= 0 || most > len(distances) {
+		most = len(distances)
+	}
+	keys := make([]uint64, most) // which sort faster than numbers that refer to distances
 	for i, d := range distances {
-		keys[i] = uint64(rankOf(d))<<32 | uint64(i)
+		key := uint64(rankOf(d))<<32 | uint64(i)
+		switch {
+		case i < most:
+			keys[i] = key
+			if i == most-1 && most < len(distances) {
+				heapify(keys)
+			}
+		case key < keys[0]:
+			keys[0] = key
+			sink(keys, 0)
+		}
 	}
 	slices.Sort(keys)
-	if most > 0 && most < len(keys) {
-		keys = keys[:most]
-	}
 	order := make([]int, len(keys))
 	for i, key := range keys {
 		order[i] = int(uint32(key))
 	}
 	return order
+}
+
+// heapify orders keys as a heap with the greatest on top.
+func heapify(keys []uint64) {
+	for i := len(keys)/2 - 1; i >= 0; i-- {
+		sink(keys, i)
+	}
+}
+
+// sink moves a key of such a heap down to its place.
+func sink(keys []uint64, i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(keys) {
+			return
+		}
+		if child+1 < len(keys) && keys[child+1] > keys[child] {
+			child++
+		}
+		if keys[i] >= keys[child] {
+			return
+		}
+		keys[i], keys[child] = keys[child], keys[i]
+		i = child
+	}
 }
 
 // rankOf maps a distance to an integer with the same order, where -0 equals 0 and NaN comes first.

@@ -38,8 +38,20 @@ type Segment struct {
 }
 
 // Segments returns the segments of an index, or ErrNoIndex. It leaves out segments of unknown
-// format versions and with damaged entries.
+// format versions and with damaged entries. The snapshot keeps the result, which must not be
+// changed.
 func (s *Snapshot) Segments(index string) ([]*Segment, error) {
+	if kept, ok := s.kept.Load(index); ok {
+		return kept.([]*Segment), nil
+	}
+	segments, err := s.readSegments(index)
+	if err == nil {
+		s.kept.Store(index, segments)
+	}
+	return segments, err
+}
+
+func (s *Snapshot) readSegments(index string) ([]*Segment, error) {
 	entries, err := s.manifest.Indices()
 	if err != nil {
 		return nil, fmt.Errorf("%w: indices: %w", lance.ErrCorrupt, err)

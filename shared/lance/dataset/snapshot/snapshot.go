@@ -31,6 +31,7 @@ type Snapshot struct {
 	indices   func() (knownIndices, error)
 	reuse     func() (reuse, error)
 	loaded    *atomic.Bool // all deletion vectors
+	kept      *sync.Map    // []*Segment by the name of the index
 	isPart    bool         // see Part
 }
 
@@ -41,7 +42,7 @@ func New(at Place, m *manifest.Manifest) (*Snapshot, error) {
 		return nil, err
 	}
 	at.Reach = nil // all readers of the version share the snapshot
-	s := &Snapshot{place: at, manifest: m, loaded: new(atomic.Bool), arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
+	s := &Snapshot{place: at, manifest: m, loaded: new(atomic.Bool), kept: new(sync.Map), arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
 	for i := range m.Fragments {
 		s.rows += fragment.LiveRows(m.Fragments[i])
 		s.deletions += deletion.MemBytes(m.Fragments[i].PhysicalRows, uint64(fragment.DeletedRows(m.Fragments[i])))
