@@ -8,7 +8,9 @@ import (
 	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/engine/maintenance"
+	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/dataset/cleanup"
+	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/storage/objectstore"
 )
 
@@ -49,4 +51,37 @@ func TestDeleteOrphansDeletesUnreferencedSidecars(t *testing.T) {
 			t.Errorf("after the cleanup: got %+v, %v; want the row that was inserted last", got, err)
 		}
 	})
+}
+
+func TestFamilyCountsTheFragmentsOfBranchesOnce(t *testing.T) {
+	_, table := enginetest.CreateComputed(t)
+	if _, err := branches.Create(t.Context(), table.Data(), "b", "", 0); err != nil {
+		t.Fatal(err)
+	}
+	family, err := maintenance.FamilyOf(t.Context(), table)
+	if err != nil || len(family) != 2 || family[0] != table || !family[1].IsBranch() {
+		t.Fatalf("got %d tables and error %v, want the table and its branch", len(family), err)
+	}
+	toCompact := func(want int) {
+		t.Helper()
+		if n, err := family.ToCompact(t.Context(), compaction.Options{}); err != nil || n != want {
+			t.Errorf("got %d fragments and error %v, want %d", n, err, want)
+		}
+	}
+	toCompact(3)
+	before, _, err := family.LastCommit(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := maintenance.Compact(t.Context(), table, compaction.Options{})
+	if err != nil || done.Removed != 3 || done.Added != 1 || done.Remaining != 0 {
+		t.Errorf("got %+v and error %v, want one fragment in place of three", done, err)
+	}
+	toCompact(0)
+	if done, err := maintenance.Compact(t.Context(), table, compaction.Options{}); err != nil || done.Version != 0 {
+		t.Errorf("got %+v and error %v, want nothing to compact", done, err)
+	}
+	if after, _, err := family.LastCommit(t.Context()); err != nil || after == before {
+		t.Errorf("got the versions %q as before, want others after a commit; error %v", after, err)
+	}
 }
