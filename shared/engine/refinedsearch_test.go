@@ -57,7 +57,7 @@ func TestRefinedSearchesMakeFewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counted := faultstore.New(datasettest.Far(store), nil)
 		at := objectstore.Location{URI: "memory://test/t.lance", Store: counted, Prefix: "t.lance"}
-		table := engine.New(dataset.NewSession(0, time.Now), engine.Limits{}).Table([]string{"t"}, at, 0)
+		table := engine.New(dataset.NewSession(0, time.Now), engine.Limits{}).Table([]string{"t"}, at)
 		k, refine := int64(10), int64(10)
 		search := func() faultstore.Counts {
 			counted.Recorder.Reset()

@@ -35,7 +35,7 @@ func TestWorkThatCommitsIsDoneOnceOnTheNewestVersion(t *testing.T) {
 	if err != nil || runs != 1 || version != 2 {
 		t.Errorf("the work was done %d times, last on version %d, %v; want once on version 2", runs, version, err)
 	}
-	made := source.Engine().Table([]string{"made"}, objectstore.Location{URI: "memory://test/made", Store: far, Prefix: "made"}, 0)
+	made := source.Engine().Table([]string{"made"}, objectstore.Location{URI: "memory://test/made", Store: far, Prefix: "made"})
 	if _, err := enginetest.Table(far, engine.Limits{}).Insert(t.Context(), enginetest.Rows(t, schema, `[{"id": 3}]`)); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func seen(t *testing.T, by string) *engine.Table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answers(t).Seen(q)
+	return answers(t).WithView(q)
 }
 
 func TestViewsAnswerQueries(t *testing.T) {

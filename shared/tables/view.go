@@ -39,6 +39,6 @@ func RowsOfSource[T any](ctx context.Context, in Tables, view *stored.View, work
 		return none, auth.Denied("QueryTable", source)
 	}
 	return Look(ctx, in.Open(view.Source, ""), func(ctx context.Context, t Table) (T, error) {
-		return work(ctx, t.Seen(query))
+		return work(ctx, t.WithView(query))
 	})
 }

@@ -25,7 +25,7 @@ import (
 // Table opens the table t in a store. Its engine has an empty cache, like that of a new process.
 func Table(store objectstore.Store, limits engine.Limits) *engine.Table {
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
-	return engine.New(dataset.NewSession(64<<20, time.Now), limits).Table([]string{"t"}, at, 0)
+	return engine.New(dataset.NewSession(64<<20, time.Now), limits).Table([]string{"t"}, at)
 }
 
 // Rows makes rows out of a JSON array of objects.

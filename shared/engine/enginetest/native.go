@@ -132,7 +132,7 @@ func (x *Indexed) Table(name string, share float64, logger *slog.Logger) *engine
 func named(store objectstore.Store, name string, limits engine.Limits, logger *slog.Logger) *engine.Table {
 	e := engine.New(dataset.NewSession(64<<20, time.Now), limits)
 	e.Logger = logger
-	return e.Table([]string{name}, objectstore.Location{URI: "memory://test/" + name, Store: store, Prefix: name + ".lance"}, 0)
+	return e.Table([]string{name}, objectstore.Location{URI: "memory://test/" + name, Store: store, Prefix: name + ".lance"})
 }
 
 // IDs returns the ids of the rows of a version for which a filter is true, in ascending order.

@@ -37,7 +37,7 @@ func (s *Service) CreatePlain(ctx context.Context, req *viewapi.CreateRequest) (
 		return nil, auth.Denied("QueryTable", source)
 	}
 	schema, err := tables.Look(ctx, s.tables.Open(view.Source, ""), func(ctx context.Context, t tables.Table) (*protocol.JSONSchema, error) {
-		columns, _, err := t.Seen(query).Columns(ctx)
+		columns, _, err := t.WithView(query).Columns(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -48,7 +48,7 @@ func create(t *testing.T, on tables.Tables, columns *arrow.Schema) *engine.Table
 	}
 	at := on.Names.Places.New(id())
 	rows := dataset.Rows{Schema: columns, Batches: func(func(arrow.RecordBatch, error) bool) {}}
-	if _, err := on.Rows.Table(id(), at, 0).Create(t.Context(), rows); err != nil {
+	if _, err := on.Rows.Table(id(), at).Create(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := on.Names.CreateTable(t.Context(), id(), at, 1, nil); err != nil {

@@ -131,7 +131,7 @@ func undropNamespace(id, to string) step {
 func create(id string) step {
 	return func(ctx context.Context, s service) error {
 		at := s.Names.Places.New(split(id))
-		if _, err := s.Rows.Table(split(id), at, 0).Create(ctx, rows(0)); err != nil {
+		if _, err := s.Rows.Table(split(id), at).Create(ctx, rows(0)); err != nil {
 			return err
 		}
 		_, err := s.Names.CreateTable(ctx, split(id), at, 1, nil)
@@ -155,7 +155,7 @@ func clone(id, to string) step {
 			return err
 		}
 		at := s.Names.Places.New(split(to))
-		made, err := s.At(found).CloneTo(ctx, s.Rows.Table(split(to), at, 0), nil, true)
+		made, err := s.At(found).CloneTo(ctx, s.Rows.Table(split(to), at), nil, true)
 		if err != nil {
 			return err
 		}
