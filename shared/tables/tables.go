@@ -94,18 +94,18 @@ func author(ctx context.Context) string {
 const MaintainKind = "maintain"
 
 const (
-	// lookEvery is the number of new versions between two checks of a table for maintenance.
-	lookEvery = 16
-	// lookAfter is the delay of a check. A burst of writes then has the machine and the table for
+	// pollEvery is the number of new versions between two checks of a table for maintenance.
+	pollEvery = 16
+	// pollAfter is the delay of a check. A burst of writes then has the machine and the table for
 	// itself, and one compaction afterwards covers the whole burst.
-	lookAfter = 5 * time.Second
+	pollAfter = 5 * time.Second
 )
 
 // written suggests to the workers, every few versions, that they check a table for maintenance. A
 // lost suggestion does no harm, because later versions repeat it.
 func (t Tables) written(ctx context.Context, id []string, version int64) {
-	if t.maintain && version%lookEvery == 0 {
-		_ = t.Jobs.Suggest(ctx, MaintainKind, id, lookAfter)
+	if t.maintain && version%pollEvery == 0 {
+		_ = t.Jobs.Suggest(ctx, MaintainKind, id, pollAfter)
 	}
 }
 

@@ -174,7 +174,7 @@ func TestCommitToNoTableIsRefused(t *testing.T) {
 	}
 }
 
-// Every sixteenth version suggests a look, some time after the version was made.
+// Every sixteenth version suggests a poll, some time after the version was made.
 func TestWritersSuggestMaintenance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := new(memqueue.Queue)

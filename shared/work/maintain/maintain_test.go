@@ -245,7 +245,7 @@ func (h *house) run(t *testing.T, order maintain.Order) string {
 	return id
 }
 
-// Writes to a branch cause looks, as writes to the table do.
+// Writes to a branch cause polls, as writes to the table do.
 func TestWritesToBranchesAreNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, memstore.New())

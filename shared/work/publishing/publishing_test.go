@@ -84,7 +84,7 @@ func (s service) work(t *testing.T) {
 	}
 }
 
-// announceAll does the regular look at everything.
+// announceAll does the regular poll of everything.
 func (s service) announceAll(t *testing.T) {
 	t.Helper()
 	if err := s.Jobs.Suggest(t.Context(), changefeed.AllKind, nil, 0); err != nil {
@@ -245,7 +245,7 @@ var lives = []struct {
 var errCrashed = errors.New("the process has crashed")
 
 // A process dies at each of its requests in turn: before it, or after it and before the answer. Whatever it left,
-// the regular look of another one announces each change that took place, once: the events tell of each object
+// the regular poll of another one announces each change that took place, once: the events tell of each object
 // where it is now, and how it came there.
 func TestAnnouncerLosesNoChangeAfterACrash(t *testing.T) {
 	for _, life := range lives {
@@ -440,7 +440,7 @@ func lastVersion(events []eventapi.Event, before string) (version int64) {
 }
 
 // A job whose end was told to nobody, because the process died or the suggestion was lost, is found by the regular
-// look. One that is resumed ends again.
+// poll. One that is resumed ends again.
 func TestJobEndIsAnnouncedOnce(t *testing.T) {
 	now := time.Now()
 	s := open(t, memstore.New(), func() time.Time { return now })

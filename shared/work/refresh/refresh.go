@@ -70,7 +70,7 @@ const (
 // rows.
 func Refresh(on tables.Tables, functions udfcall.Directory, sizes materialize.Sizes) jobs.Kind {
 	b := builder{on, functions, sizes}
-	return jobs.Kind{Wanted: follower{on}.wanted, Stages: []jobs.Stage{
+	return jobs.Kind{Poll: follower{on}.poll, Stages: []jobs.Stage{
 		{Name: wholeStage, Do: b.whole},
 		{Name: rowsStage, Parts: b.parts, Estimate: b.effort, Do: b.part},
 		{Name: commitStage, Do: b.commit},
