@@ -126,7 +126,7 @@ func (f *refresher) change(ctx context.Context, do work) (materialize.Result, er
 
 // stage runs work that writes files but commits nothing.
 func (f *refresher) stage(ctx context.Context, do func(ctx context.Context, t *engine.Table, o materialize.Order) error) error {
-	_, err := tables.Look(ctx, f.on.Open(f.run.Object(), ""), func(ctx context.Context, t tables.Table) (materialize.Result, error) {
+	_, err := tables.Inspect(ctx, f.on.Open(f.run.Object(), ""), func(ctx context.Context, t tables.Table) (materialize.Result, error) {
 		return f.onView(ctx, t.Table, t.Found.Table, func(ctx context.Context, t, _ *engine.Table, o materialize.Order) (materialize.Result, error) {
 			return materialize.Result{}, do(ctx, t, o)
 		})
