@@ -12,13 +12,13 @@ import (
 const (
 	// jobsAtATime is the number of jobs that run in parallel to requests.
 	jobsAtATime = 2
-	// lookEvery is the interval at which all tables are checked for maintenance, including tables that
+	// pollEvery is the interval at which all tables are checked for maintenance, including tables that
 	// are not written.
-	lookEvery = 24 * time.Hour
-	// followEvery is the interval between looks at all views with automatic refresh. Writes through the
-	// server cause looks of their own.
+	pollEvery = 24 * time.Hour
+	// followEvery is the interval between polls of all views with automatic refresh. Writes through the
+	// server cause polls of their own.
 	followEvery = time.Hour
-	// announceEvery is the interval at which changes are announced that no look has announced, such as commits of other
+	// announceEvery is the interval at which changes are announced that no poll has announced, such as commits of other
 	// programs.
 	announceEvery = time.Hour
 	// reviveEvery is the interval at which the server searches for jobs whose messages are lost,
@@ -44,13 +44,13 @@ func startWorker(ctx context.Context, services all.Services, env *boot.Env, earl
 			find = services.Worker.ReviveAll
 		})
 	})
-	look := services.Keeper.Sweep
+	poll := services.Keeper.Sweep
 	if env.Maintain {
-		look = services.Keeper.SuggestAll
+		poll = services.Keeper.SuggestAll
 	}
 	group.Go(func() {
-		every(ctx, lookEvery, func() {
-			if err := look(ctx); err != nil && ctx.Err() == nil {
+		every(ctx, pollEvery, func() {
+			if err := poll(ctx); err != nil && ctx.Err() == nil {
 				env.Logger.Warn("could not check all tables", "error", err)
 			}
 		})
@@ -58,7 +58,7 @@ func startWorker(ctx context.Context, services all.Services, env *boot.Env, earl
 	group.Go(func() {
 		every(ctx, followEvery, func() {
 			if err := services.Follow(ctx); err != nil && ctx.Err() == nil {
-				env.Logger.Warn("could not look at all views", "error", err)
+				env.Logger.Warn("could not poll all views", "error", err)
 			}
 		})
 	})

@@ -97,7 +97,7 @@ func (c *client) insertSource() *op {
 func (w *world) writable(place string) *engine.Table {
 	store := &direct{func(_ context.Context, s *sent) verdict { return verdict{answer: w.carryOut(s)} }}
 	rows := engine.New(dataset.NewSession(1<<20, w.nowClock), engine.Limits{})
-	return rows.Table([]string{place}, objectstore.Location{URI: "s3://bucket/" + place, Store: store, Prefix: place}, 0)
+	return rows.Table([]string{place}, objectstore.Location{URI: "s3://bucket/" + place, Store: store, Prefix: place})
 }
 
 var sourceSchema = arrow.NewSchema([]arrow.Field{

@@ -253,7 +253,7 @@ func (o *witness) at(place string) *engine.Table {
 	session := dataset.NewSession(1<<20, func() time.Time { return o.world.clock })
 	rows := engine.New(session, engine.Limits{})
 	rows.Logger = loggerTo(func(line string) { o.warnings = append(o.warnings, line) })
-	return rows.Table([]string{place}, objectstore.Location{URI: "s3://bucket/" + place, Store: o.world.still(), Prefix: place}, 0)
+	return rows.Table([]string{place}, objectstore.Location{URI: "s3://bucket/" + place, Store: o.world.still(), Prefix: place})
 }
 
 // published is called with each manifest. Late ones, of versions that were deleted, are of no account.

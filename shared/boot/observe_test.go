@@ -57,7 +57,7 @@ func TestErrorsAreLoggedWithoutWhatTheyQuote(t *testing.T) {
 		Starter: jobs.Starter{Transactions: transactions, Queue: new(memqueue.Queue)}, Name: rand.Text, Now: time.Now, Logger: env.Logger,
 		Kinds: map[string]jobs.Kind{"k": {
 			Stages: []jobs.Stage{{Name: "s", Do: func(context.Context, *jobs.Run) (any, error) { return nil, fmt.Errorf("row 7: %w", quoting) }}},
-			Wanted: func(context.Context, []string) (*jobs.Want, error) { return nil, quoting },
+			Poll:   func(context.Context, []string) (*jobs.Trigger, error) { return nil, quoting },
 		}},
 	}
 	begun, err := worker.Begin(t.Context(), "k", []string{"t"}, nil)
@@ -86,7 +86,7 @@ func TestErrorsAreLoggedWithoutWhatTheyQuote(t *testing.T) {
 		t.Fatal("the storage answers")
 	}
 	text := log.String()
-	for _, want := range []string{"a job has failed", "a look has failed", "is sent again", "a value is no number", "https://bucket/key"} {
+	for _, want := range []string{"a job has failed", "a poll has failed", "is sent again", "a value is no number", "https://bucket/key"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log does not hold %q", want)
 		}

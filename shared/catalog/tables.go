@@ -60,10 +60,10 @@ type Table struct {
 // ownLocation matches the end of keys that [claim.Places.New] made.
 var ownLocation = regexp.MustCompile(`-[0-9a-f]{24}\.lance$`)
 
-// Sole reports whether the catalog made the location for this table, so that no other table had it
+// IsExclusive reports whether the catalog made the location for this table, so that no other table had it
 // before or gets it later. At any other location another program may drop the table and create a
 // new one.
-func (t *Table) Sole() bool { return ownLocation.MatchString(t.Location.Prefix) }
+func (t *Table) IsExclusive() bool { return ownLocation.MatchString(t.Location.Prefix) }
 
 // table returns the table of a record. A plain view is InvalidInput.
 func (c *Catalog) table(record *stored.Table) (*Table, error) {
@@ -258,7 +258,7 @@ func (c *Catalog) RenameTable(ctx context.Context, id, to []string) (*Table, err
 	defer c.names.Forget(to)
 	var renamed *stored.Table
 	err := objects.Race{What: "table", ID: id}.Run(ctx, func(attempt int) (done bool, err error) {
-		old, etag, err := c.names.SoleTable(ctx, id)
+		old, etag, err := c.names.TableToRemove(ctx, id)
 		if err == nil {
 			err = views.NotPlain(old)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
@@ -38,7 +39,7 @@ func TestAnswersHaveOneDictionary(t *testing.T) {
 		batch := array.NewRecordBatch(schema, columns, 128)
 		return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 	}
-	table := tableIn(memstore.New(), engine.Limits{})
+	table := enginetest.Table(memstore.New(), engine.Limits{})
 	_, err := table.Create(t.Context(), fragment(0))
 	for n := 1; n < 3 && err == nil; n++ {
 		_, err = table.Insert(t.Context(), fragment(n))
@@ -57,7 +58,7 @@ func TestAnswersHaveOneDictionary(t *testing.T) {
 		{"id < 0", 0, arrow.PrimitiveTypes.Int8},
 	} {
 		q := &query.Query{Filter: c.filter}
-		lines := show(t, table, q)
+		lines := enginetest.Show(t, table, q)
 		if len(lines) != c.rows {
 			t.Errorf("filter %q: got %d rows, want %d", c.filter, len(lines), c.rows)
 		}
@@ -90,7 +91,7 @@ func TestDictionaryOfAnAnswerHoldsMemory(t *testing.T) {
 	}
 	batch := array.NewRecordBatch(schema, []arrow.Array{array.NewDictionaryArray(typ, indices.NewArray(), dictionary)}, rows)
 	source := dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
-	table := tableIn(memstore.New(), engine.Limits{})
+	table := enginetest.Table(memstore.New(), engine.Limits{})
 	_, err := table.Create(t.Context(), source)
 	for n := 1; n < fragments && err == nil; n++ {
 		_, err = table.Insert(t.Context(), source)
@@ -135,7 +136,7 @@ func TestDictionaryOfAnAnswerHoldsMemory(t *testing.T) {
 
 func TestExpressionsOverListsOfDictionaries(t *testing.T) {
 	item := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
-	table := create(t, arrow.NewSchema([]arrow.Field{
+	table := enginetest.Create(t, arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "x", Type: arrow.ListOf(item), Nullable: true},
 	}, nil), `[{"id":0,"x":["a",null]},{"id":1,"x":null},{"id":2,"x":[]}]`)
@@ -153,7 +154,7 @@ func TestExpressionsOverListsOfDictionaries(t *testing.T) {
 	q := &query.Query{Filter: "id < 2", Columns: []query.Column{
 		{Name: "y"}, formula("same", "coalesce(x, x)"), formula("in", "make_array(x)"), formula("one", "x[1]"), formula("x", "x"),
 	}}
-	got := show(t, table, q)
+	got := enginetest.Show(t, table, q)
 	if want := []string{
 		`y=["a",null] same=["a",null] in=[["a",null]] one=a x=["a",null]`,
 		`y=(null) same=(null) in=[null] one=(null) x=(null)`,

@@ -113,50 +113,48 @@ type Table struct {
 	view *selection.Query // the rows and columns that reads can see; nil: all
 }
 
-// Table returns the table with the given id and location. hint is a version that the table has or
-// had, 0 if none is known; it saves requests to find the newest version.
-func (e *Engine) Table(id []string, at objectstore.Location, hint uint64) *Table {
-	return &Table{engine: e, name: strings.Join(id, "$"), data: e.session.Table(at, hint)}
+// Options describe a table to open. The zero value is right for every table.
+type Options struct {
+	Hint        uint64            // a version that the table has or had, 0 if none is known; saves requests to find the newest version
+	Exclusive   bool              // no other table had the location or will get it; cached versions then need fewer checks
+	Publish     dataset.Publisher // makes a version visible; nil: a conditional put
+	CheckAccess snapshot.Reach    // checks the locations outside of the table that it refers to; nil: all roots are readable
 }
 
-// Seen returns the table as seen through a view: [Table.Query], [Table.Count], [Table.Explain] and
+// Table opens the table with the given id at a location. It sends no request.
+func (e *Engine) Table(id []string, at objectstore.Location) *Table {
+	return e.TableWith(id, at, Options{})
+}
+
+// TableWith is [Engine.Table] with options.
+func (e *Engine) TableWith(id []string, at objectstore.Location, opts Options) *Table {
+	data := e.session.Table(at, opts.Hint)
+	if opts.Exclusive {
+		data = data.Sole()
+	}
+	if opts.Publish != nil {
+		data = data.PublishWith(opts.Publish)
+	}
+	if opts.CheckAccess != nil {
+		data = data.ReachWith(opts.CheckAccess)
+	}
+	return &Table{engine: e, name: strings.Join(id, "$"), data: data}
+}
+
+// WithView returns the table as it appears through a view: [Table.Query], [Table.Count], [Table.Explain] and
 // [Table.Analyze] return the rows and columns of the view. All other methods ignore the view.
-func (t *Table) Seen(by *selection.Query) *Table {
-	seen := *t
-	seen.view = by
-	return &seen
+func (t *Table) WithView(view *selection.Query) *Table {
+	viewed := *t
+	viewed.view = view
+	return &viewed
 }
 
-// Sole returns the table for an exclusive location, which no other table will ever use. Cached
-// versions then need fewer checks; see [dataset.Table.Sole].
-func (t *Table) Sole() *Table {
-	sole := *t
-	sole.data = t.data.Sole()
-	return &sole
-}
-
-// PublishWith returns the table with another way to make a version visible; see
-// [dataset.Table.PublishWith].
-func (t *Table) PublishWith(publish dataset.Publisher) *Table {
-	published := *t
-	published.data = t.data.PublishWith(publish)
-	return &published
-}
-
-// ConfirmWith returns the table with a check that runs while the files of a commit are written; an
-// error prevents the commit. See [dataset.Table.ConfirmWith].
+// ConfirmWith returns the table with a check that runs while the files of a commit are written. An error prevents the
+// commit.
 func (t *Table) ConfirmWith(confirm func() error) *Table {
 	confirming := *t
 	confirming.data = t.data.ConfirmWith(confirm)
 	return &confirming
-}
-
-// ReachWith returns the table with a check of the locations outside of it that it refers to; see
-// [dataset.Table.ReachWith].
-func (t *Table) ReachWith(reach snapshot.Reach) *Table {
-	reaching := *t
-	reaching.data = t.data.ReachWith(reach)
-	return &reaching
 }
 
 // Read calls work with a version of the table, the newest if version is nil. To save a request, it begins on the version

@@ -1,84 +1,27 @@
 package engine_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/index/vector"
-	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/objectstore/faultstore"
 	"tiltyard/shared/storage/objectstore/memstore"
 )
-
-func tableIn(store objectstore.Store, limits engine.Limits) *engine.Table {
-	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
-	return engine.New(dataset.NewSession(64<<20, time.Now), limits).Table([]string{"t"}, at, 0)
-}
-
-// rowsJSON makes rows out of a JSON array of objects.
-func rowsJSON(t *testing.T, schema *arrow.Schema, text string) dataset.Rows {
-	t.Helper()
-	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
-}
-
-func create(t *testing.T, schema *arrow.Schema, text string) *engine.Table {
-	t.Helper()
-	table := tableIn(memstore.New(), engine.Limits{})
-	if _, err := table.Create(t.Context(), rowsJSON(t, schema, text)); err != nil {
-		t.Fatal(err)
-	}
-	return table
-}
-
-// show runs a query and returns its rows as text, one line each.
-func show(t *testing.T, table *engine.Table, q *query.Query) []string {
-	t.Helper()
-	rows, err := table.Query(context.Background(), engine.AsOf{}, q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lines(t, rows)
-}
-
-// lines returns rows as text.
-func lines(t *testing.T, rows *protocol.Rows) []string {
-	t.Helper()
-	lines := []string{}
-	for batch, err := range rows.Batches {
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range int(batch.NumRows()) {
-			var values []string
-			for c, column := range batch.Columns() {
-				values = append(values, fmt.Sprintf("%s=%s", batch.ColumnName(c), column.ValueStr(i)))
-			}
-			lines = append(lines, strings.Join(values, " "))
-		}
-	}
-	return lines
-}
 
 var pairs = arrow.NewSchema([]arrow.Field{
 	{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
@@ -140,8 +83,8 @@ func TestMergeAsNativeLance(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			table := create(t, c.schema, c.target)
-			done, err := table.Merge(t.Context(), rowsJSON(t, c.schema, c.source), c.spec)
+			table := enginetest.Create(t, c.schema, c.target)
+			done, err := table.Merge(t.Context(), enginetest.Rows(t, c.schema, c.source), c.spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +93,7 @@ func TestMergeAsNativeLance(t *testing.T) {
 			if diff := cmp.Diff(c.done, done); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.want, show(t, table, &query.Query{})); diff != "" {
+			if diff := cmp.Diff(c.want, enginetest.Show(t, table, &query.Query{})); diff != "" {
 				t.Errorf("rows (-want +got):\n%s", diff)
 			}
 		})
@@ -159,42 +102,35 @@ func TestMergeAsNativeLance(t *testing.T) {
 
 func TestMergeOfSomeColumnsKeepsTheOthers(t *testing.T) {
 	triples := arrow.NewSchema(append(slices.Clone(pairs.Fields()), arrow.Field{Name: "w", Type: arrow.PrimitiveTypes.Float64, Nullable: true}), nil)
-	table := create(t, triples, `[{"id":1,"v":"a","w":1},{"id":2,"v":"c","w":2}]`)
-	_, err := table.Merge(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"X"},{"id":5,"v":"Y"}]`), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true})
+	table := enginetest.Create(t, triples, `[{"id":1,"v":"a","w":1},{"id":2,"v":"c","w":2}]`)
+	_, err := table.Merge(t.Context(), enginetest.Rows(t, pairs, `[{"id":1,"v":"X"},{"id":5,"v":"Y"}]`), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"id=2 v=c w=2", "id=1 v=X w=1", "id=5 v=Y w=(null)"}
-	if diff := cmp.Diff(want, show(t, table, &query.Query{})); diff != "" {
+	if diff := cmp.Diff(want, enginetest.Show(t, table, &query.Query{})); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
-	}
-}
-
-func wantCode(t *testing.T, what string, err error, code protocol.Code) {
-	t.Helper()
-	if err == nil || protocol.CodeOf(err) != code {
-		t.Errorf("%s: %v, want %s", what, err, code)
 	}
 }
 
 func TestMergeRefuses(t *testing.T) {
 	ctx := t.Context()
-	table := create(t, pairs, `[{"id":1,"v":"a"}]`)
+	table := enginetest.Create(t, pairs, `[{"id":1,"v":"a"}]`)
 	upsert := merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}
-	_, err := table.Merge(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"X"},{"id":1,"v":"Y"}]`), upsert)
-	wantCode(t, "two rows for one", err, protocol.InvalidInput)
-	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), merge.Spec{On: []string{"id"}})
-	wantCode(t, "no clause", err, protocol.InvalidInput)
-	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), merge.Spec{On: []string{"nope"}, UpdateAll: true})
-	wantCode(t, "unknown key", err, protocol.TableColumnNotFound)
+	_, err := table.Merge(ctx, enginetest.Rows(t, pairs, `[{"id":1,"v":"X"},{"id":1,"v":"Y"}]`), upsert)
+	enginetest.WantCode(t, "two rows for one", err, protocol.InvalidInput)
+	_, err = table.Merge(ctx, enginetest.Rows(t, pairs, `[]`), merge.Spec{On: []string{"id"}})
+	enginetest.WantCode(t, "no clause", err, protocol.InvalidInput)
+	_, err = table.Merge(ctx, enginetest.Rows(t, pairs, `[]`), merge.Spec{On: []string{"nope"}, UpdateAll: true})
+	enginetest.WantCode(t, "unknown key", err, protocol.TableColumnNotFound)
 	other := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String}}, nil)
-	_, err = table.Merge(ctx, rowsJSON(t, other, `[{"id":"1"}]`), upsert)
-	wantCode(t, "key of another type", err, protocol.TableSchemaValidationError)
-	small := tableIn(memstore.New(), engine.Limits{MergeBytes: 4})
-	if _, err := small.Create(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
+	_, err = table.Merge(ctx, enginetest.Rows(t, other, `[{"id":"1"}]`), upsert)
+	enginetest.WantCode(t, "key of another type", err, protocol.TableSchemaValidationError)
+	small := enginetest.Table(memstore.New(), engine.Limits{MergeBytes: 4})
+	if _, err := small.Create(ctx, enginetest.Rows(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = small.Merge(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"long enough"}]`), upsert)
+	_, err = small.Merge(ctx, enginetest.Rows(t, pairs, `[{"id":1,"v":"long enough"}]`), upsert)
 	var problem *protocol.Error
 	if !errors.As(err, &problem) || !problem.TooLarge {
 		t.Errorf("source above the limit: %v, want too large", err)
@@ -207,14 +143,14 @@ func TestMergeRefuses(t *testing.T) {
 func TestConcurrentMergesOfOneKeyInsertItOnce(t *testing.T) {
 	ctx := t.Context()
 	store := memstore.New()
-	if _, err := tableIn(store, engine.Limits{}).Create(ctx, rowsJSON(t, pairs, `[{"id":0,"v":"a"}]`)); err != nil {
+	if _, err := enginetest.Table(store, engine.Limits{}).Create(ctx, enginetest.Rows(t, pairs, `[{"id":0,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}
 	errs := make(chan error, 8)
 	for i := range 8 {
 		go func() {
-			table := tableIn(store, engine.Limits{}) // a process of its own
-			_, err := table.Merge(ctx, rowsJSON(t, pairs, fmt.Sprintf(`[{"id":7,"v":"%d"}]`, i)), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true})
+			table := enginetest.Table(store, engine.Limits{}) // a process of its own
+			_, err := table.Merge(ctx, enginetest.Rows(t, pairs, fmt.Sprintf(`[{"id":7,"v":"%d"}]`, i)), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true})
 			errs <- err
 		}()
 	}
@@ -223,7 +159,7 @@ func TestConcurrentMergesOfOneKeyInsertItOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := show(t, tableIn(store, engine.Limits{}), &query.Query{Filter: "id = 7"}); len(got) != 1 {
+	if got := enginetest.Show(t, enginetest.Table(store, engine.Limits{}), &query.Query{Filter: "id = 7"}); len(got) != 1 {
 		t.Errorf("after eight merges of one key there are %q, want one row", got)
 	}
 }
@@ -234,7 +170,7 @@ func TestUpdateLooksAtRowsOnce(t *testing.T) {
 	for id := range 100 {
 		rows = append(rows, fmt.Sprintf(`{"id":%d,"v":"a"}`, id))
 	}
-	table := create(t, pairs, "["+strings.Join(rows, ",")+"]")
+	table := enginetest.Create(t, pairs, "["+strings.Join(rows, ",")+"]")
 	total := int64(0)
 	for range 5 {
 		done, err := table.Update(ctx, []engine.Assignment{{"v", "v || 'b'"}}, "random() < 0.5")
@@ -244,7 +180,7 @@ func TestUpdateLooksAtRowsOnce(t *testing.T) {
 		total += done.Updated
 	}
 	marks := 0
-	for _, row := range show(t, table, &query.Query{}) {
+	for _, row := range enginetest.Show(t, table, &query.Query{}) {
 		marks += strings.Count(row, "b")
 	}
 	if marks != int(total) || total == 0 || total == 500 {
@@ -258,8 +194,8 @@ func TestQueryComputesColumns(t *testing.T) {
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
 		{Name: "p", Type: point, Nullable: true},
 	}, nil)
-	table := create(t, schema, `[{"id":1,"p":{"x":10}},{"id":2,"p":null},{"id":3,"p":{"x":30}}]`)
-	got := show(t, table, &query.Query{
+	table := enginetest.Create(t, schema, `[{"id":1,"p":{"x":10}},{"id":2,"p":null},{"id":3,"p":{"x":30}}]`)
+	got := enginetest.Show(t, table, &query.Query{
 		Columns:   []query.Column{{Name: "twice", Expression: "id * 2"}, {Name: "p.x"}, {Name: "_rowoffset"}},
 		WithRowID: true, Filter: "p.x > 5",
 	})
@@ -273,7 +209,7 @@ func TestQueryComputesColumns(t *testing.T) {
 		"unknown in a formula": {Columns: []query.Column{{Name: "a", Expression: "nope + 1"}}},
 	} {
 		_, err := table.Query(t.Context(), engine.AsOf{}, q)
-		wantCode(t, name, err, protocol.TableColumnNotFound)
+		enginetest.WantCode(t, name, err, protocol.TableColumnNotFound)
 	}
 	for name, q := range map[string]*query.Query{
 		"unknown in filter":       {Filter: "nope > 1"},
@@ -283,7 +219,7 @@ func TestQueryComputesColumns(t *testing.T) {
 		"text without a column":   {Text: &queryapi.FullTextQuery{Text: "fox"}},
 	} {
 		_, err := table.Query(t.Context(), engine.AsOf{}, q)
-		wantCode(t, name, err, protocol.InvalidInput)
+		enginetest.WantCode(t, name, err, protocol.InvalidInput)
 	}
 }
 
@@ -294,14 +230,14 @@ func TestSearchSkipsNullsAndChecksDimensions(t *testing.T) {
 		{Name: "half", Type: arrow.FixedSizeListOf(2, arrow.FixedWidthTypes.Float16), Nullable: true},
 		{Name: "bits", Type: arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Uint8), Nullable: true},
 	}, nil)
-	table := create(t, schema, `[
+	table := enginetest.Create(t, schema, `[
 		{"id":1,"vector":[1,0],"half":[1,0],"bits":[255]},
 		{"id":2,"vector":null,"half":null,"bits":null},
 		{"id":3,"vector":[0,2],"half":[0,2],"bits":[15]},
 		{"id":4,"vector":[null,0],"half":[0,0],"bits":[0]}]`)
 	ids := func(near query.Nearest, vector ...float64) []string {
 		near.Vectors = [][]float64{vector}
-		return show(t, table, &query.Query{Nearest: &near, Columns: []query.Column{{Name: "id"}}, Prefilter: true})
+		return enginetest.Show(t, table, &query.Query{Nearest: &near, Columns: []query.Column{{Name: "id"}}, Prefilter: true})
 	}
 	cases := []struct {
 		name string
@@ -320,25 +256,25 @@ func TestSearchSkipsNullsAndChecksDimensions(t *testing.T) {
 		}
 	}
 	_, err := table.Query(t.Context(), engine.AsOf{}, &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{1, 2, 3}}}})
-	wantCode(t, "wrong dimension", err, protocol.InvalidInput)
+	enginetest.WantCode(t, "wrong dimension", err, protocol.InvalidInput)
 	_, err = table.Query(t.Context(), engine.AsOf{}, &query.Query{Nearest: &query.Nearest{Column: "bits", Metric: new(vector.L2), Vectors: [][]float64{{1}}}})
-	wantCode(t, "l2 of bytes", err, protocol.InvalidInput)
+	enginetest.WantCode(t, "l2 of bytes", err, protocol.InvalidInput)
 	_, err = table.Query(t.Context(), engine.AsOf{}, &query.Query{Nearest: &query.Nearest{Column: "id", Vectors: [][]float64{{1}}}})
-	wantCode(t, "search of a column of numbers", err, protocol.InvalidInput)
+	enginetest.WantCode(t, "search of a column of numbers", err, protocol.InvalidInput)
 }
 
 func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "vector", Type: arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float32), Nullable: true}}, nil)
-	table := tableIn(memstore.New(), engine.Limits{TopK: 2})
-	if _, err := table.Create(t.Context(), rowsJSON(t, schema, `[{"vector":[1]},{"vector":[2]},{"vector":[3]}]`)); err != nil {
+	table := enginetest.Table(memstore.New(), engine.Limits{TopK: 2})
+	if _, err := table.Create(t.Context(), enginetest.Rows(t, schema, `[{"vector":[1]},{"vector":[2]},{"vector":[3]}]`)); err != nil {
 		t.Fatal(err)
 	}
 	k := int64(math.MaxInt64)
 	q := &query.Query{Limit: &k, Offset: 1, Nearest: &query.Nearest{Vectors: [][]float64{{0}}}}
 	_, err := table.Query(t.Context(), engine.AsOf{}, q)
-	wantCode(t, "k above the limit in a larger table", err, protocol.InvalidInput)
+	enginetest.WantCode(t, "k above the limit in a larger table", err, protocol.InvalidInput)
 	table.Engine().Planner().TopK = 3
-	if got := show(t, table, q); len(got) != 2 {
+	if got := enginetest.Show(t, table, q); len(got) != 2 {
 		t.Errorf("all but the first row are %q, want two", got)
 	}
 }
@@ -347,7 +283,7 @@ func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {
 // again.
 func TestCommitThatIsNotThereIsUnknown(t *testing.T) {
 	inner := memstore.New()
-	if _, err := tableIn(inner, engine.Limits{}).Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
+	if _, err := enginetest.Table(inner, engine.Limits{}).Create(t.Context(), enginetest.Rows(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}
 	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
@@ -356,6 +292,6 @@ func TestCommitThatIsNotThereIsUnknown(t *testing.T) {
 		}
 		return faultstore.Fault{}
 	})
-	_, err := tableIn(faulty, engine.Limits{}).Insert(t.Context(), rowsJSON(t, pairs, `[{"id":2,"v":"b"}]`))
-	wantCode(t, "insert whose commit was lost on its way", err, protocol.ServiceUnavailable)
+	_, err := enginetest.Table(faulty, engine.Limits{}).Insert(t.Context(), enginetest.Rows(t, pairs, `[{"id":2,"v":"b"}]`))
+	enginetest.WantCode(t, "insert whose commit was lost on its way", err, protocol.ServiceUnavailable)
 }

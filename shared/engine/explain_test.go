@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/query"
 )
 
@@ -93,7 +94,7 @@ func TestAnalyzeMeasuresTheSteps(t *testing.T) {
 func TestFastSearchWithoutAnIndexFindsNothing(t *testing.T) {
 	table := points(t)
 	q := &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{0, 0}}}, FastSearch: true}
-	if got := show(t, table, q); len(got) != 0 {
+	if got := enginetest.Show(t, table, q); len(got) != 0 {
 		t.Errorf("found %v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
@@ -13,7 +14,7 @@ func TestFastScanWithoutAnIndexFindsAll(t *testing.T) {
 	table := points(t)
 	for _, order := range [][]query.Order{nil, {desc("id")}} {
 		q := &query.Query{FastSearch: true, Filter: "id > 3", Order: order, Columns: []query.Column{{Name: "id"}}}
-		if got := show(t, table, q); len(got) != 6 {
+		if got := enginetest.Show(t, table, q); len(got) != 6 {
 			t.Errorf("got %v, want six rows", got)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/query"
 )
 
@@ -21,7 +22,7 @@ func manyVectors(t *testing.T) *engine.Table {
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "m", Type: arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)), Nullable: true},
 	}, nil)
-	return create(t, schema, `[
+	return enginetest.Create(t, schema, `[
 		{"id":0,"m":[[1,0],[5,0]]}, {"id":1,"m":null}, {"id":2,"m":[]}, {"id":3,"m":[[2,0]]}, {"id":4,"m":[[4,0],[0,0],[9,9]]}]`)
 }
 
@@ -40,7 +41,7 @@ func TestListsOfVectorsAreMeasuredByLateInteraction(t *testing.T) {
 		"filter":  {several, "id > 0", []string{"id=4 _distance=1", "id=3 _distance=5"}},
 	} {
 		q := &query.Query{Nearest: &query.Nearest{Vectors: c.vectors, Numbered: true}, Filter: c.filter, Prefilter: true, Columns: []query.Column{{Name: "id"}}}
-		if diff := cmp.Diff(c.want, show(t, table, q)); diff != "" {
+		if diff := cmp.Diff(c.want, enginetest.Show(t, table, q)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -63,10 +64,10 @@ func TestVectorListsAreMeasuredInBlocks(t *testing.T) {
 		}
 		rows[i], want[i] = fmt.Sprintf(`{"id":%d,"m":[%s]}`, i, strings.Join(list, ",")), nearest
 	}
-	table := create(t, schema, "["+strings.Join(rows, ",")+"]")
+	table := enginetest.Create(t, schema, "["+strings.Join(rows, ",")+"]")
 	k := int64(n)
 	q := &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{500}}, Numbered: true}, Limit: &k, Columns: []query.Column{{Name: "id"}}}
-	got := show(t, table, q)
+	got := enginetest.Show(t, table, q)
 	var lines []string
 	for i, d := range want {
 		if !math.IsInf(d, 1) {

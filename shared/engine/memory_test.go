@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -15,68 +14,21 @@ import (
 
 	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol/queryapi"
-	"tiltyard/shared/storage/objectstore/memstore"
 )
-
-// inShare returns a context with a share of so many bytes, which are all there again in the end.
-func inShare(t *testing.T, bytes int64) (context.Context, *memory.Share) {
-	t.Helper()
-	budget := memory.NewBudget(bytes, bytes)
-	share := budget.Open()
-	t.Cleanup(func() {
-		share.Close()
-		if held := budget.Usage().Held; held != 0 {
-			t.Errorf("the budget has %d bytes too few", held)
-		}
-	})
-	return memory.WithShare(t.Context(), share), share
-}
-
-// numbered makes rows with a text as key, a number, and a text of so many bytes, in batches of
-// 4,096.
-func numbered(from, to, bytes int) dataset.Rows {
-	schema := arrow.NewSchema([]arrow.Field{
-		{Name: "key", Type: arrow.BinaryTypes.String, Nullable: true},
-		{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
-		{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true},
-	}, nil)
-	text := strings.Repeat("x", bytes)
-	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) {
-		for at := from; at < to; at += 4096 {
-			rows := array.NewRecordBuilder(arrowmemory.DefaultAllocator, schema)
-			for n := at; n < min(at+4096, to); n++ {
-				rows.Field(0).(*array.StringBuilder).Append(fmt.Sprintf("the key of the row of number %d", n))
-				rows.Field(1).(*array.Int64Builder).Append(int64(n))
-				rows.Field(2).(*array.StringBuilder).Append(text)
-			}
-			if !yield(rows.NewRecordBatch(), nil) {
-				return
-			}
-		}
-	}}
-}
-
-func created(t *testing.T, rows dataset.Rows, stable bool) *engine.Table {
-	t.Helper()
-	table := tableIn(memstore.New(), engine.Limits{})
-	if _, err := table.Data().CreateAs(t.Context(), rows, dataset.CreateOptions{StableRowIDs: stable}); err != nil {
-		t.Fatal(err)
-	}
-	return table
-}
 
 // A sort keeps its keys in memory while memory is free, and otherwise uses the disk.
 func TestSortsFitIntoASmallShare(t *testing.T) {
 	const rows = 60_000
-	table := created(t, numbered(0, rows, 600), false)
+	table := enginetest.CreateOf(t, enginetest.Numbered(0, rows, 600), dataset.CreateOptions{})
 	for _, share := range []int64{256 << 20, 16 << 20} {
 		t.Run(fmt.Sprintf("%d MiB", share>>20), func(t *testing.T) {
-			ctx, held := inShare(t, share)
+			ctx, held := enginetest.WithMemory(t, share)
 			answer, err := table.Query(ctx, engine.AsOf{}, &query.Query{Order: []query.Order{{Column: "key", Descending: true}}})
 			if err != nil {
 				t.Fatal(err)
@@ -114,10 +66,10 @@ func TestMergesFitIntoASmallShare(t *testing.T) {
 			{256 << 10, 0},
 		} {
 			t.Run(fmt.Sprintf("%s in %d KiB", column, c.share>>10), func(t *testing.T) {
-				table := created(t, numbered(0, rows, 10), true)
-				ctx, share := inShare(t, c.share)
+				table := enginetest.CreateOf(t, enginetest.Numbered(0, rows, 10), dataset.CreateOptions{StableRowIDs: true})
+				ctx, share := enginetest.WithMemory(t, c.share)
 				spec := merge.Spec{On: []string{column}, UpdateAll: true, InsertAll: true, BySource: true, BySourceIf: "n % 2 = 0"}
-				done, err := table.Merge(ctx, numbered(rows/2, rows/2+merged, 200), spec)
+				done, err := table.Merge(ctx, enginetest.Numbered(rows/2, rows/2+merged, 200), spec)
 				if share.Peak() > c.share || share.Peak() < c.least {
 					t.Errorf("it held %d bytes", share.Peak())
 				}
@@ -142,11 +94,11 @@ func TestMergesFitIntoASmallShare(t *testing.T) {
 // One row of a source may replace any number of rows. They are put together a few at a time.
 func TestMergeReplacesManyRowsByAWideOneInPieces(t *testing.T) {
 	const rows, wide = 3000, 64 << 10
-	table := created(t, numbered(0, rows, 1), false)
+	table := enginetest.CreateOf(t, enginetest.Numbered(0, rows, 1), dataset.CreateOptions{})
 	if _, err := table.Update(t.Context(), []engine.Assignment{{"key", "'same'"}}, ""); err != nil {
 		t.Fatal(err)
 	}
-	source := numbered(0, 1, wide)
+	source := enginetest.Numbered(0, 1, wide)
 	one := source.Batches
 	source.Batches = func(yield func(arrow.RecordBatch, error) bool) {
 		for batch, err := range one {
@@ -159,7 +111,7 @@ func TestMergeReplacesManyRowsByAWideOneInPieces(t *testing.T) {
 			yield(array.NewRecordBatch(batch.Schema(), append([]arrow.Array{key.NewArray()}, batch.Columns()[1:]...), 1), nil)
 		}
 	}
-	ctx, share := inShare(t, 48<<20)
+	ctx, share := enginetest.WithMemory(t, 48<<20)
 	largest := int64(0)
 	err := engine.Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) error {
 		s, err := merge.ReadSource(ctx, source, 1<<30, 1<<20)
@@ -193,7 +145,7 @@ func TestMergeReplacesManyRowsByAWideOneInPieces(t *testing.T) {
 // What is known of the rows that change is counted while they are changed.
 func TestRowsThatChangeAreCounted(t *testing.T) {
 	const rows = 400_000
-	table := created(t, numbered(0, rows, 1), true)
+	table := enginetest.CreateOf(t, enginetest.Numbered(0, rows, 1), dataset.CreateOptions{StableRowIDs: true})
 	for name, change := range map[string]func(ctx context.Context) error{
 		"update": func(ctx context.Context) error {
 			_, err := table.Update(ctx, []engine.Assignment{{"n", "n + 1"}}, "n % 5 = 0")
@@ -205,7 +157,7 @@ func TestRowsThatChangeAreCounted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			small, _ := inShare(t, 16<<10)
+			small, _ := enginetest.WithMemory(t, 16<<10)
 			refused := new(memory.Error)
 			if err := change(small); !errors.As(err, &refused) {
 				t.Errorf("in 16 KiB: got %v", err)
@@ -236,7 +188,7 @@ func TestRowsThatChangeAreCounted(t *testing.T) {
 // fewer rows at a time when memory is too short.
 func TestComputedValuesAreHeldAndMadeInPieces(t *testing.T) {
 	const rows, share = 1500, 12 << 20
-	table := created(t, numbered(0, rows, 100), false)
+	table := enginetest.CreateOf(t, enginetest.Numbered(0, rows, 100), dataset.CreateOptions{})
 	wide := query.Column{Name: "wide", Expression: "repeat(text, 400)"} // 60 MB in all
 	search := &query.Query{Text: &queryapi.FullTextQuery{Text: "row", Columns: []string{"key"}}, Columns: []query.Column{wide}}
 	for name, q := range map[string]*query.Query{
@@ -245,7 +197,7 @@ func TestComputedValuesAreHeldAndMadeInPieces(t *testing.T) {
 		"text": search,
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, held := inShare(t, share)
+			ctx, held := enginetest.WithMemory(t, share)
 			answer, err := table.Query(ctx, engine.AsOf{}, q)
 			if err != nil {
 				t.Fatal(err)
@@ -254,7 +206,7 @@ func TestComputedValuesAreHeldAndMadeInPieces(t *testing.T) {
 		})
 	}
 	t.Run("update", func(t *testing.T) {
-		ctx, held := inShare(t, share)
+		ctx, held := enginetest.WithMemory(t, share)
 		err := engine.Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) error {
 			p, err := table.Engine().PlanUpdate(ctx, d, []engine.Assignment{{"text", wide.Expression}}, "")
 			if err != nil {
@@ -295,7 +247,7 @@ func testPieces(t *testing.T, batches iter.Seq2[arrow.RecordBatch, error], held 
 // A text search keeps the counts of rows while memory is free, and otherwise counts twice, with the
 // same result.
 func TestTextSearchesFitIntoASmallShare(t *testing.T) {
-	table := created(t, numbered(0, 60_000, 20), false)
+	table := enginetest.CreateOf(t, enginetest.Numbered(0, 60_000, 20), dataset.CreateOptions{})
 	words := "row"
 	for i := range 40 {
 		words += fmt.Sprintf(" %d", 1000*i+7)
@@ -304,7 +256,7 @@ func TestTextSearchesFitIntoASmallShare(t *testing.T) {
 	for _, c := range []struct {
 		share, least int64
 	}{{256 << 20, 10 << 20}, {12 << 20, 1 << 20}, {64 << 10, 0}} {
-		ctx, share := inShare(t, c.share)
+		ctx, share := enginetest.WithMemory(t, c.share)
 		answer, err := table.Query(ctx, engine.AsOf{}, &query.Query{
 			Text: &queryapi.FullTextQuery{Text: words, Columns: []string{"key"}}, Limit: &k, Columns: []query.Column{{Name: "n"}},
 		})
@@ -317,7 +269,7 @@ func TestTextSearchesFitIntoASmallShare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := lines(t, answer); want == nil {
+		if got := enginetest.Lines(t, answer); want == nil {
 			want = got
 		} else if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("a share of %d (-large +small):\n%s", c.share, diff)

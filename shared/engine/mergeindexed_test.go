@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/merge"
@@ -31,7 +32,7 @@ func TestMergesByAnIndexComeOutAsThoseWithout(t *testing.T) {
 		stable, keys := r.IntN(2) == 0, 3+r.IntN(40)
 		kind := []indexmeta.Kind{indexmeta.BTree, indexmeta.Bitmap}[r.IntN(2)]
 		seed := r.Uint64()
-		twins := []*engine.Table{tableIn(memstore.New(), engine.Limits{IndexBytes: 1, IndexShare: 2}), tableIn(memstore.New(), engine.Limits{IndexBytes: 1 << 50})}
+		twins := []*engine.Table{enginetest.Table(memstore.New(), engine.Limits{IndexBytes: 1, IndexShare: 2}), enginetest.Table(memstore.New(), engine.Limits{IndexBytes: 1 << 50})}
 		steps := r.IntN(6) + 2
 		var shown [2]string
 		for i, table := range twins {
@@ -98,7 +99,7 @@ func mergeHistory(t *testing.T, table *engine.Table, r *rand.Rand, kind indexmet
 			done.Transaction = ""
 			outcome = done
 		}
-		lines := show(t, table, &query.Query{Columns: []query.Column{
+		lines := enginetest.Show(t, table, &query.Query{Columns: []query.Column{
 			{Name: "k"}, {Name: "s"}, {Name: "v"}, {Name: "w"}, {Name: snapshot.RowID},
 		}})
 		slices.Sort(lines)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
@@ -72,13 +73,13 @@ func randomRows(t *testing.T, r *rand.Rand, schema *arrow.Schema, rows, keys int
 // mergeCopy merges into a new table of the rows, and says what came out.
 func mergeCopy(t *testing.T, limits engine.Limits, stable bool, target, source dataset.Rows, spec merge.Spec) string {
 	t.Helper()
-	table := tableIn(memstore.New(), limits)
+	table := enginetest.Table(memstore.New(), limits)
 	if _, err := table.Data().CreateAs(t.Context(), target, dataset.CreateOptions{StableRowIDs: stable}); err != nil {
 		t.Fatal(err)
 	}
 	done, err := table.Merge(t.Context(), source, spec)
 	done.Transaction = ""
-	lines := show(t, table, &query.Query{Columns: []query.Column{
+	lines := enginetest.Show(t, table, &query.Query{Columns: []query.Column{
 		{Name: "k"}, {Name: "s"}, {Name: "v"}, {Name: "w"}, {Name: snapshot.RowID},
 	}})
 	slices.Sort(lines)
@@ -129,11 +130,11 @@ func TestLargeMergesComeOutAsSmallOnes(t *testing.T) {
 
 func TestMergeSaysWhenTheScratchDirectoryIsGone(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "gone"))
-	table := tableIn(memstore.New(), engine.Limits{HeldBytes: 1})
-	if _, err := table.Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
+	table := enginetest.Table(memstore.New(), engine.Limits{HeldBytes: 1})
+	if _, err := table.Create(t.Context(), enginetest.Rows(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := table.Merge(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"b"}]`), merge.Spec{On: []string{"id"}, UpdateAll: true})
+	_, err := table.Merge(t.Context(), enginetest.Rows(t, pairs, `[{"id":1,"v":"b"}]`), merge.Spec{On: []string{"id"}, UpdateAll: true})
 	if err == nil || !strings.Contains(err.Error(), "scratch file") || !os.IsNotExist(unwrapAll(err)) {
 		t.Errorf("got %v, want that the scratch file cannot be made", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
@@ -16,12 +17,12 @@ import (
 // that it is updated by stands among those that are added.
 func TestMergedRowsKeepTheirStableIDs(t *testing.T) {
 	ctx := t.Context()
-	table := tableIn(memstore.New(), engine.Limits{})
-	first := rowsJSON(t, pairs, `[{"id":10,"v":"a"},{"id":11,"v":"b"},{"id":12,"v":"c"}]`)
+	table := enginetest.Table(memstore.New(), engine.Limits{})
+	first := enginetest.Rows(t, pairs, `[{"id":10,"v":"a"},{"id":11,"v":"b"},{"id":12,"v":"c"}]`)
 	if _, err := table.Data().CreateAs(ctx, first, dataset.CreateOptions{StableRowIDs: true}); err != nil {
 		t.Fatal(err)
 	}
-	source := rowsJSON(t, pairs, `[{"id":20,"v":"new"},{"id":12,"v":"C"},{"id":21,"v":"new"},{"id":10,"v":"A"}]`)
+	source := enginetest.Rows(t, pairs, `[{"id":20,"v":"new"},{"id":12,"v":"C"},{"id":21,"v":"new"},{"id":10,"v":"A"}]`)
 	if _, err := table.Merge(ctx, source, merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}); err != nil {
 		t.Fatal(err)
 	}

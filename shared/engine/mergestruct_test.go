@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
@@ -119,11 +120,11 @@ func TestMergesKeepTheMembersThatTheSourceLacks(t *testing.T) {
 	} {
 		kind := structTables[c.kind]
 		for _, stable := range []bool{false, true} {
-			table := tableIn(memstore.New(), engine.Limits{})
-			if _, err := table.Data().CreateAs(t.Context(), rowsJSON(t, kind.table, structRows(t, c.table)), dataset.CreateOptions{StableRowIDs: stable}); err != nil {
+			table := enginetest.Table(memstore.New(), engine.Limits{})
+			if _, err := table.Data().CreateAs(t.Context(), enginetest.Rows(t, kind.table, structRows(t, c.table)), dataset.CreateOptions{StableRowIDs: stable}); err != nil {
 				t.Fatal(err)
 			}
-			_, err := table.Merge(t.Context(), rowsJSON(t, kind.source, structRows(t, c.rows)), c.spec)
+			_, err := table.Merge(t.Context(), enginetest.Rows(t, kind.source, structRows(t, c.rows)), c.spec)
 			var got string
 			if err != nil {
 				got = err.Error()
@@ -133,7 +134,7 @@ func TestMergesKeepTheMembersThatTheSourceLacks(t *testing.T) {
 				}
 				continue
 			}
-			lines := show(t, table, &query.Query{Columns: []query.Column{{Name: "id"}, {Name: "s"}}})
+			lines := enginetest.Show(t, table, &query.Query{Columns: []query.Column{{Name: "id"}, {Name: "s"}}})
 			slices.Sort(lines)
 			for i, line := range lines {
 				lines[i] = strings.SplitN(line, "s=", 2)[1]
@@ -163,8 +164,8 @@ func TestMergeConditionsOverStructs(t *testing.T) {
 		{"all in another order", `{"c":7,"b":"y","a":100}`, "source.s = target.s", `{"a":1,"b":"x","c":5}`},
 		{"all in another order", `{"c":5,"b":"x","a":1}`, "source.s = target.s", `{"a":1,"b":"x","c":5}`},
 	} {
-		table := create(t, kinds[c.kind].table, `[{"id":1,"s":{"a":1,"b":"x","c":5}}]`)
-		_, err := table.Merge(t.Context(), rowsJSON(t, kinds[c.kind].source, structRows(t, c.row)),
+		table := enginetest.Create(t, kinds[c.kind].table, `[{"id":1,"s":{"a":1,"b":"x","c":5}}]`)
+		_, err := table.Merge(t.Context(), enginetest.Rows(t, kinds[c.kind].source, structRows(t, c.row)),
 			merge.Spec{On: []string{"id"}, UpdateAll: true, UpdateIf: c.condition})
 		if err != nil {
 			if !strings.Contains(err.Error(), c.want) {
@@ -172,7 +173,7 @@ func TestMergeConditionsOverStructs(t *testing.T) {
 			}
 			continue
 		}
-		got := show(t, table, &query.Query{Columns: []query.Column{{Name: "s"}}})
+		got := enginetest.Show(t, table, &query.Query{Columns: []query.Column{{Name: "s"}}})
 		if want := []string{"s=" + c.want}; !slices.Equal(got, want) {
 			t.Errorf("%s if %s: got %v, want %v", c.row, c.condition, got, want)
 		}
@@ -186,18 +187,18 @@ func TestMergesOnStructsInAnotherOrder(t *testing.T) {
 	spec := merge.Spec{On: []string{"s"}, UpdateAll: true, InsertAll: true}
 	for _, limits := range []engine.Limits{{}, {MappedRows: 1}} {
 		kind := structTables["all in another order"]
-		table := tableIn(memstore.New(), limits)
-		if _, err := table.Create(t.Context(), rowsJSON(t, kind.table, structRows(t, `{"a":1,"b":"x","c":5},{"a":5,"b":"x","c":1}`))); err != nil {
+		table := enginetest.Table(memstore.New(), limits)
+		if _, err := table.Create(t.Context(), enginetest.Rows(t, kind.table, structRows(t, `{"a":1,"b":"x","c":5},{"a":5,"b":"x","c":1}`))); err != nil {
 			t.Fatal(err)
 		}
-		done, err := table.Merge(t.Context(), rowsJSON(t, kind.source, structRows(t, `{"c":1,"b":"x","a":5},{"c":5,"b":"x","a":7}`)), spec)
+		done, err := table.Merge(t.Context(), enginetest.Rows(t, kind.source, structRows(t, `{"c":1,"b":"x","a":5},{"c":5,"b":"x","a":7}`)), spec)
 		if err != nil || done.Updated != 1 || done.Inserted != 1 {
 			t.Errorf("limits %+v: got %+v and error %v, want one row updated and one inserted", limits, done, err)
 		}
 	}
 	kind := structTables["struct"]
-	table := create(t, kind.table, structRows(t, `{"a":1,"b":"x","c":5}`))
-	if _, err := table.Merge(t.Context(), rowsJSON(t, kind.source, structRows(t, `{"a":1}`)), spec); err == nil || !strings.Contains(err.Error(), "some members only") {
+	table := enginetest.Create(t, kind.table, structRows(t, `{"a":1,"b":"x","c":5}`))
+	if _, err := table.Merge(t.Context(), enginetest.Rows(t, kind.source, structRows(t, `{"a":1}`)), spec); err == nil || !strings.Contains(err.Error(), "some members only") {
 		t.Errorf("a key of some members: got error %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
@@ -36,7 +37,7 @@ func sortable(t *testing.T) *engine.Table {
 		field("day", arrow.FixedWidthTypes.Date32), field("dec", &arrow.Decimal128Type{Precision: 20, Scale: 2}),
 		field("l", arrow.ListOf(arrow.PrimitiveTypes.Int64)), field("st", arrow.StructOf(field("x", arrow.PrimitiveTypes.Int64))),
 	}, nil)
-	return create(t, schema, `[
+	return enginetest.Create(t, schema, `[
 		{"id":0,"a":3,"u":200,"f":1e300,"s":"b","b":true,"day":"1969-12-31","dec":"-1.00","l":[1,2],"st":{"x":2}},
 		{"id":1,"a":-1,"u":5,"f":-0.5,"s":"a","b":false,"day":"2024-01-01","dec":"10.00","l":[1],"st":{"x":1}},
 		{"id":2,"a":null,"u":null,"f":null,"s":null,"b":null,"day":null,"dec":null,"l":null,"st":null},
@@ -91,7 +92,7 @@ func names(by []query.Order) string { return fmt.Sprintf("%+v", by) }
 // ids runs a query for ids and returns them.
 func ids(t *testing.T, table *engine.Table, q *query.Query) string {
 	t.Helper()
-	lines := show(t, table, q)
+	lines := enginetest.Show(t, table, q)
 	for i, line := range lines {
 		id, _, _ := strings.Cut(line, " ")
 		lines[i] = strings.TrimPrefix(id, "id=")
@@ -106,17 +107,17 @@ func TestOrderByOfAFilterAndOfExpressions(t *testing.T) {
 		Columns: []query.Column{{Name: "twice", Expression: "id * 2"}},
 	}
 	want := []string{"twice=8", "twice=2", "twice=6"}
-	if diff := cmp.Diff(want, show(t, table, q)); diff != "" {
+	if diff := cmp.Diff(want, enginetest.Show(t, table, q)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestOrderByWhatIsNotThereOrHasNoOrder(t *testing.T) {
 	_, err := sortable(t).Query(t.Context(), engine.AsOf{}, &query.Query{Order: []query.Order{asc("nope")}})
-	wantCode(t, "unknown column", err, protocol.TableColumnNotFound)
+	enginetest.WantCode(t, "unknown column", err, protocol.TableColumnNotFound)
 	maps := arrow.NewSchema([]arrow.Field{{Name: "m", Type: arrow.MapOf(arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int64), Nullable: true}}, nil)
-	_, err = create(t, maps, `[{"m":null}]`).Query(t.Context(), engine.AsOf{}, &query.Query{Order: []query.Order{asc("m")}})
-	wantCode(t, "maps", err, protocol.InvalidInput)
+	_, err = enginetest.Create(t, maps, `[{"m":null}]`).Query(t.Context(), engine.AsOf{}, &query.Query{Order: []query.Order{asc("m")}})
+	enginetest.WantCode(t, "maps", err, protocol.InvalidInput)
 }
 
 func TestSearchInAnotherOrder(t *testing.T) {
@@ -143,5 +144,5 @@ func points(t *testing.T) *engine.Table {
 	for i := range rows {
 		rows[i] = fmt.Sprintf(`{"id":%d,"vector":[%d,0]}`, i, i)
 	}
-	return create(t, schema, "["+strings.Join(rows, ",")+"]")
+	return enginetest.Create(t, schema, "["+strings.Join(rows, ",")+"]")
 }

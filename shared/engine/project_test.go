@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
@@ -23,7 +24,7 @@ func answers(t *testing.T) *engine.Table {
 		{Name: "p", Type: arrow.StructOf(arrow.Field{Name: "q", Type: arrow.StructOf(arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int32})}), Nullable: true},
 		{Name: "v", Type: arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float32), Nullable: true},
 	}, nil)
-	return create(t, schema, `[
+	return enginetest.Create(t, schema, `[
 		{"id":0,"a-b":7,"word":"x","p":{"q":{"x":1}},"v":[3]},
 		{"id":1,"a-b":8,"word":"y","p":null,"v":[2]},
 		{"id":2,"a-b":null,"word":"x","p":{"q":{"x":3}},"v":[1]}]`)
@@ -111,7 +112,7 @@ func TestColumnsOfAnswers(t *testing.T) {
 		if got := strings.Join(fields, ", "); got != c.schema {
 			t.Errorf("%s: columns %s, want %s", name, got, c.schema)
 		}
-		if diff := cmp.Diff(c.rows, lines(t, rows)); diff != "" {
+		if diff := cmp.Diff(c.rows, enginetest.Lines(t, rows)); diff != "" {
 			t.Errorf("%s: rows (-want +got):\n%s", name, diff)
 		}
 	}
@@ -132,6 +133,6 @@ func TestColumnsThatAreRefused(t *testing.T) {
 		"scores of a search for a vector": {near(query.Query{Filter: "_score > 1"}), protocol.InvalidInput},
 	} {
 		_, err := table.Query(t.Context(), engine.AsOf{}, c.q)
-		wantCode(t, name, err, c.code)
+		enginetest.WantCode(t, name, err, c.code)
 	}
 }

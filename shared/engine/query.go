@@ -42,19 +42,19 @@ func (t *Table) plan(ctx context.Context, d *dataset.Dataset, at AsOf, q *query.
 	if err := wal.Check(d, at.Log); err != nil {
 		return nil, err
 	}
-	seen, err := condition.Seen(ctx, d, t.view)
+	relation, err := condition.RelationOf(ctx, d, t.view)
 	if err != nil {
 		return nil, err
 	}
-	return t.engine.planner.Plan(ctx, seen, q)
+	return t.engine.planner.Plan(ctx, relation, q)
 }
 
 // Columns returns the columns that queries can name, and the version of the table that has them.
 func (t *Table) Columns(ctx context.Context) (columns *arrow.Schema, version int64, err error) {
 	err = Do(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) error {
-		seen, err := condition.Seen(ctx, d, t.view)
+		relation, err := condition.RelationOf(ctx, d, t.view)
 		if err == nil {
-			columns, version = schema.TextSchema(seen.Columns()), int64(d.Version())
+			columns, version = schema.TextSchema(relation.Columns()), int64(d.Version())
 		}
 		return err
 	})
@@ -100,32 +100,32 @@ func (t *Table) Count(ctx context.Context, at AsOf, predicate string) (RowCount,
 		if err := wal.Check(d, at.Log); err != nil {
 			return RowCount{}, err
 		}
-		seen, err := condition.Seen(ctx, d, t.view)
+		relation, err := condition.RelationOf(ctx, d, t.view)
 		if err != nil {
 			return RowCount{}, err
 		}
 		limit := int64(math.MaxInt64)
-		if seen.View != nil && seen.View.Query.Limit != nil {
+		if relation.View != nil && relation.View.Query.Limit != nil {
 			if predicate != "" {
 				return RowCount{}, protocol.Errorf(protocol.InvalidInput, "predicate: the view has a LIMIT, so its rows cannot be filtered")
 			}
-			limit = int64(*seen.View.Query.Limit)
+			limit = int64(*relation.View.Query.Limit)
 		}
-		count, err := t.count(ctx, seen, predicate)
+		count, err := t.count(ctx, relation, predicate)
 		return RowCount{Rows: min(count, limit), Version: int64(d.Version())}, err
 	})
 }
 
 // count counts the matching rows of the table, or of the source of a view, without a limit.
-func (t *Table) count(ctx context.Context, seen condition.Relation, predicate string) (int64, error) {
-	filter, err := condition.New(ctx, "predicate", predicate, seen, t.engine.planner.Policy)
+func (t *Table) count(ctx context.Context, relation condition.Relation, predicate string) (int64, error) {
+	filter, err := condition.New(ctx, "predicate", predicate, relation, t.engine.planner.Policy)
 	if err != nil {
 		return 0, err
 	}
 	if filter.Where == nil {
-		return seen.CountRows(), nil
+		return relation.CountRows(), nil
 	}
-	_, batches, err := seen.Scan(ctx, filter.Options([]string{}))
+	_, batches, err := relation.Scan(ctx, filter.Options([]string{}))
 	if err != nil {
 		return 0, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/query"
@@ -43,7 +44,7 @@ func TestRefinedSearchesMakeFewRequests(t *testing.T) {
 		}
 	}
 	batch := b.NewRecordBatch()
-	table := tableIn(store, engine.Limits{})
+	table := enginetest.Table(store, engine.Limits{})
 	if _, err := table.Create(t.Context(), dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestRefinedSearchesMakeFewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counted := faultstore.New(datasettest.Far(store), nil)
 		at := objectstore.Location{URI: "memory://test/t.lance", Store: counted, Prefix: "t.lance"}
-		table := engine.New(dataset.NewSession(0, time.Now), engine.Limits{}).Table([]string{"t"}, at, 0)
+		table := engine.New(dataset.NewSession(0, time.Now), engine.Limits{}).Table([]string{"t"}, at)
 		k, refine := int64(10), int64(10)
 		search := func() faultstore.Counts {
 			counted.Recorder.Reset()
@@ -68,7 +69,7 @@ func TestRefinedSearchesMakeFewRequests(t *testing.T) {
 				Nearest: &query.Nearest{Vectors: [][]float64{vector}, MinProbes: 20, MaxProbes: 20, Refine: &refine},
 				Limit:   &k, Columns: []query.Column{{Name: "id"}, {Name: "_distance"}},
 			}
-			if found := nearRows(t, table, engine.AsOf{}, q); len(found) != int(k) {
+			if found := enginetest.Neighbors(t, table, engine.AsOf{}, q); len(found) != int(k) {
 				t.Fatalf("found %d rows", len(found))
 			}
 			synctest.Wait()

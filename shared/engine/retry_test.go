@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/lance/dataset"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestChangeGoesThroughDespiteConflictingWriters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		table := create(t, arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"n": 1}, {"n": 2}]`)
+		table := enginetest.Create(t, arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"n": 1}, {"n": 2}]`)
 		var others []chan error
 		plan := func(ctx context.Context, d *dataset.Dataset) (*engine.Chosen, error) {
 			rows, err := table.Engine().Choose(ctx, d, "n = 1")

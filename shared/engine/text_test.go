@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,42 +11,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
-	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // nativeTexts is the table in testdata/text.
 func nativeTexts(t *testing.T, limits engine.Limits) *engine.Table {
 	t.Helper()
-	return nativeTable(t, "testdata/text/table.lance", limits)
-}
-
-// nativeTable is the table in a folder.
-func nativeTable(t *testing.T, root string, limits engine.Limits) *engine.Table {
-	t.Helper()
-	store := memstore.New()
-	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		below, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		_, err = store.Put(t.Context(), "t.lance/"+filepath.ToSlash(below), data, objectstore.Condition{})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tableIn(store, limits)
+	return enginetest.NativeTable(t, "testdata/text/table.lance", limits)
 }
 
 func textAnswers(t *testing.T) []textAnswer {
@@ -114,7 +88,7 @@ func TestTextScoresAreThoseOfNativeLance(t *testing.T) {
 
 func textTable(t *testing.T) *engine.Table {
 	t.Helper()
-	return create(t, pairs, `[{"id":1,"v":"quick fox"},{"id":2,"v":"lazy dog"},{"id":3,"v":null},{"id":4,"v":"fox fox dog"},{"id":5,"v":"Fox"}]`)
+	return enginetest.Create(t, pairs, `[{"id":1,"v":"quick fox"},{"id":2,"v":"lazy dog"},{"id":3,"v":null},{"id":4,"v":"fox fox dog"},{"id":5,"v":"Fox"}]`)
 }
 
 func wordQuery(text string) *query.Query {
@@ -128,7 +102,7 @@ func wordQuery(text string) *query.Query {
 func TestTextOfColumnsWithoutAnIndexIsTakenAsItStands(t *testing.T) {
 	q := wordQuery(`{"query":"fox","columns":["v"]}`)
 	q.WithRowID = true
-	got := show(t, textTable(t), q)
+	got := enginetest.Show(t, textTable(t), q)
 	want := []string{"id=4 v=fox fox dog _score=0.83557475 _rowid=3", "id=1 v=quick fox _score=0.6931472 _rowid=0"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows with fox: want -, got +:\n%s", diff)
@@ -155,7 +129,7 @@ func TestTextSearchHeedsLimitOffsetAndFilters(t *testing.T) {
 		q := wordQuery(`{"query":"fox","columns":["v"]}`)
 		q.Columns = []query.Column{{Name: "id"}}
 		c.change(q)
-		got := show(t, table, q)
+		got := enginetest.Show(t, table, q)
 		for i := range got {
 			got[i], _, _ = strings.Cut(got[i], " ")
 		}
@@ -207,8 +181,8 @@ func TestTextSearchesThatMakeNoSenseAreInvalid(t *testing.T) {
 
 // A search may find more rows than one answer holds; then a limit has to be given.
 func TestTextSearchesFindAsManyRowsAsMayBeHeld(t *testing.T) {
-	table := tableIn(memstore.New(), engine.Limits{TopK: 2})
-	if _, err := table.Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"},{"id":2,"v":"a"},{"id":3,"v":"a b"}]`)); err != nil {
+	table := enginetest.Table(memstore.New(), engine.Limits{TopK: 2})
+	if _, err := table.Create(t.Context(), enginetest.Rows(t, pairs, `[{"id":1,"v":"a"},{"id":2,"v":"a"},{"id":3,"v":"a b"}]`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := table.Query(t.Context(), engine.AsOf{}, wordQuery(`{"query":"a","columns":["v"]}`)); protocol.CodeOf(err) != protocol.InvalidInput {
@@ -217,10 +191,10 @@ func TestTextSearchesFindAsManyRowsAsMayBeHeld(t *testing.T) {
 	two := int64(2)
 	q := wordQuery(`{"query":"a","columns":["v"]}`)
 	q.Limit = &two
-	if got := show(t, table, q); len(got) != 2 {
+	if got := enginetest.Show(t, table, q); len(got) != 2 {
 		t.Errorf("the best two of three rows are %q", got)
 	}
-	if got := show(t, table, wordQuery(`{"query":"b","columns":["v"]}`)); len(got) != 1 {
+	if got := enginetest.Show(t, table, wordQuery(`{"query":"b","columns":["v"]}`)); len(got) != 1 {
 		t.Errorf("the only row with b is %q", got)
 	}
 }

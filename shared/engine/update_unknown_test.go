@@ -6,13 +6,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/protocol"
 )
 
 // An unknown column in an update is InvalidInput, wherever it is named, as in native Lance: no
 // column was requested.
 func TestUnknownColumnsOfUpdatesAreWrongRequests(t *testing.T) {
-	table := create(t, arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"id":1}]`)
+	table := enginetest.Create(t, arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"id":1}]`)
 	for name, c := range map[string]struct {
 		assignment engine.Assignment
 		predicate  string
@@ -22,6 +23,6 @@ func TestUnknownColumnsOfUpdatesAreWrongRequests(t *testing.T) {
 		"in the where": {engine.Assignment{Column: "id", SQL: "1"}, "nope = 1"},
 	} {
 		_, err := table.Update(t.Context(), []engine.Assignment{c.assignment}, c.predicate)
-		wantCode(t, name, err, protocol.InvalidInput)
+		enginetest.WantCode(t, name, err, protocol.InvalidInput)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/query"
 )
 
@@ -17,7 +18,7 @@ func TestUpdatesOfStructs(t *testing.T) {
 		arrow.Field{Name: "b", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
 		arrow.Field{Name: "inner", Type: inner, Nullable: true},
 	)
-	table := create(t, arrow.NewSchema([]arrow.Field{
+	table := enginetest.Create(t, arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "s", Type: outer, Nullable: true},
 	}, nil), `[{"id":0,"s":{"b":1,"inner":{"x":2}}},{"id":1,"s":null},{"id":2,"s":{"b":3,"inner":null}}]`)
@@ -32,7 +33,7 @@ func TestUpdatesOfStructs(t *testing.T) {
 			t.Errorf("%s: %v", c.value, err)
 			continue
 		}
-		got := show(t, table, &query.Query{Filter: "id = 1", Columns: []query.Column{{Name: "s"}}})
+		got := enginetest.Show(t, table, &query.Query{Filter: "id = 1", Columns: []query.Column{{Name: "s"}}})
 		if !slices.Equal(got, []string{c.want}) {
 			t.Errorf("%s: got %q, want %q", c.value, got, c.want)
 		}

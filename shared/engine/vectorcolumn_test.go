@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
@@ -18,13 +19,13 @@ func TestVectorsInStructs(t *testing.T) {
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "doc", Type: arrow.StructOf(arrow.Field{Name: "a.b", Type: vectors, Nullable: true}), Nullable: true},
 	}, nil)
-	table := create(t, schema, `[{"id":0,"doc":{"a.b":[5]}}, {"id":1,"doc":null}, {"id":2,"doc":{"a.b":null}}, {"id":3,"doc":{"a.b":[1]}}]`)
+	table := enginetest.Create(t, schema, `[{"id":0,"doc":{"a.b":[5]}}, {"id":1,"doc":null}, {"id":2,"doc":{"a.b":null}}, {"id":3,"doc":{"a.b":[1]}}]`)
 	want := []string{"id=3 _distance=1", "id=0 _distance=25"}
 	for _, column := range []string{"doc.`a.b`", "`doc`.`a.b`", ""} {
 		q := &query.Query{
 			Nearest: &query.Nearest{Vectors: [][]float64{{0}}, Column: column}, Columns: []query.Column{{Name: "id"}},
 		}
-		if diff := cmp.Diff(want, show(t, table, q)); diff != "" {
+		if diff := cmp.Diff(want, enginetest.Show(t, table, q)); diff != "" {
 			t.Errorf("vectors of %q (-want +got):\n%s", column, diff)
 		}
 	}
@@ -33,7 +34,7 @@ func TestVectorsInStructs(t *testing.T) {
 // Without a name, the dimensions of the query decide which column is meant.
 func TestVectorColumnsByTheirDimensions(t *testing.T) {
 	vectors := func(n int32) arrow.DataType { return arrow.FixedSizeListOf(n, arrow.PrimitiveTypes.Float32) }
-	table := create(t, arrow.NewSchema([]arrow.Field{
+	table := enginetest.Create(t, arrow.NewSchema([]arrow.Field{
 		{Name: "vector", Type: vectors(1)},
 		{Name: "twin", Type: vectors(1)},
 		{Name: "doc", Type: arrow.StructOf(arrow.Field{Name: "v", Type: vectors(2)})},
@@ -43,19 +44,19 @@ func TestVectorColumnsByTheirDimensions(t *testing.T) {
 	}, nil), `[{"vector":[1],"twin":[2],"doc":{"v":[3,0]},"many":[[4,0,0]],"a":[5,0,0,0],"b":[6,0,0,0]}]`)
 	for dimensions, want := range map[int]string{1: "_distance=1", 2: "_distance=9", 3: "_distance=16"} {
 		q := &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{make([]float64, dimensions)}}, Columns: []query.Column{{Name: "_distance"}}}
-		if diff := cmp.Diff([]string{want}, show(t, table, q)); diff != "" {
+		if diff := cmp.Diff([]string{want}, enginetest.Show(t, table, q)); diff != "" {
 			t.Errorf("%d dimensions (-want +got):\n%s", dimensions, diff)
 		}
 	}
 	for _, dimensions := range []int{4, 5} { // two columns; none, and vector is one of several
 		_, err := table.Query(t.Context(), engine.AsOf{}, &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{make([]float64, dimensions)}}})
-		wantCode(t, "a query that fits several columns, or none", err, protocol.InvalidInput)
+		enginetest.WantCode(t, "a query that fits several columns, or none", err, protocol.InvalidInput)
 	}
 }
 
 func TestVectorColumnsThatAreNone(t *testing.T) {
 	vectors := arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float32)
-	table := create(t, arrow.NewSchema([]arrow.Field{
+	table := enginetest.Create(t, arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "doc", Type: arrow.StructOf(arrow.Field{Name: "v", Type: vectors})},
 		{Name: "v", Type: vectors},

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/engine/selection"
 	"tiltyard/shared/protocol"
@@ -20,7 +21,7 @@ func seen(t *testing.T, by string) *engine.Table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answers(t).Seen(q)
+	return answers(t).WithView(q)
 }
 
 func TestViewsAnswerQueries(t *testing.T) {
@@ -104,7 +105,7 @@ func TestViewsAnswerQueries(t *testing.T) {
 			if got := strings.Join(fields, ", "); got != c.schema {
 				t.Errorf("got columns %s, want %s", got, c.schema)
 			}
-			if diff := cmp.Diff(c.rows, lines(t, answer)); diff != "" {
+			if diff := cmp.Diff(c.rows, enginetest.Lines(t, answer)); diff != "" {
 				t.Errorf("rows (-want +got):\n%s", diff)
 			}
 		})
@@ -158,7 +159,7 @@ func TestQueriesThatAViewCannotAnswerAreRefused(t *testing.T) {
 		"a search without vectors":     {limited, near(query.Query{}), protocol.InvalidInput, "LIMIT"},
 	} {
 		_, err := seen(t, c.view).Query(t.Context(), engine.AsOf{}, c.q)
-		wantCode(t, name, err, c.code)
+		enginetest.WantCode(t, name, err, c.code)
 		if err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error about %s", name, err, c.want)
 		}

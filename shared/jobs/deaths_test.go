@@ -101,10 +101,10 @@ func TestJobThatEndsItsProcessRepeatedlyIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, part := range []int{0, 2} {
 			kind := parts(3, func(int) error { return nil })
-			kind.Wanted = func(context.Context, []string) (*jobs.Want, error) { return &jobs.Want{Mark: "v1"}, nil }
+			kind.Poll = func(context.Context, []string) (*jobs.Trigger, error) { return &jobs.Trigger{Revision: "v1"}, nil }
 			h := newHouse(memstore.New(), new(memqueue.Queue), kind)
-			look := jobs.Message{Kind: "k", Object: []string{"t"}}
-			if err := h.Do(t.Context(), look); err != nil {
+			poll := jobs.Message{Kind: "k", Object: []string{"t"}}
+			if err := h.Do(t.Context(), poll); err != nil {
 				t.Fatal(err)
 			}
 			begun, _, err := h.Transactions.Jobs(t.Context(), "", 10)
@@ -128,10 +128,10 @@ func TestJobThatEndsItsProcessRepeatedlyIsSetAside(t *testing.T) {
 			if part > 0 {
 				want = "part 2 of stage parts ended the process of its worker 3 times; it is set aside until the job is resumed"
 			}
-			if got.Status != transactionapi.Failed || !got.Work.Aside || got.Failure != want {
+			if got.Status != transactionapi.Failed || !got.Work.SetAside || got.Failure != want {
 				t.Errorf("the job is %v (%s), want it set aside", got.Status, got.Failure)
 			}
-			if err := errors.Join(h.Do(t.Context(), m), h.Do(t.Context(), look)); err != nil {
+			if err := errors.Join(h.Do(t.Context(), m), h.Do(t.Context(), poll)); err != nil {
 				t.Fatal(err)
 			}
 			if begun, _, _ := h.Transactions.Jobs(t.Context(), "", 10); len(begun) != 1 {
@@ -141,7 +141,7 @@ func TestJobThatEndsItsProcessRepeatedlyIsSetAside(t *testing.T) {
 				t.Errorf("resumed: %v, %v", resumed, err)
 			}
 			wantEnd(t, h.serve(t, m.Job), transactionapi.Succeeded, "6")
-			if err := h.Do(t.Context(), look); err != nil {
+			if err := h.Do(t.Context(), poll); err != nil {
 				t.Fatal(err)
 			}
 			if begun, _, _ := h.Transactions.Jobs(t.Context(), "", 10); len(begun) != 2 {
@@ -169,7 +169,7 @@ func TestJobStaysSetAsideWhenItIsCancelled(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) { t.Error("the job goes on") }))
 		m := jobs.Message{Job: h.begin(t, 1)}
 		_, _, _ = die(t, h, m), die(t, h, m), die(t, h, m)
-		if got := h.serve(t, m.Job); !got.Work.Aside {
+		if got := h.serve(t, m.Job); !got.Work.SetAside {
 			t.Fatalf("the job is %v, want it set aside", got.Status)
 		}
 		cancel(t, h, m.Job)
@@ -195,11 +195,13 @@ func TestJobOnAChangedObjectIsNotSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		version := 1
 		kind := count(func(int) {})
-		kind.Wanted = func(context.Context, []string) (*jobs.Want, error) { return &jobs.Want{Mark: fmt.Sprint(version)}, nil }
+		kind.Poll = func(context.Context, []string) (*jobs.Trigger, error) {
+			return &jobs.Trigger{Revision: fmt.Sprint(version)}, nil
+		}
 		h := newHouse(memstore.New(), new(memqueue.Queue), kind)
-		look := jobs.Message{Kind: "k", Object: []string{"t"}}
+		poll := jobs.Message{Kind: "k", Object: []string{"t"}}
 		for _, want := range []int{1, 1, 2} {
-			if err := h.Do(t.Context(), look); err != nil {
+			if err := h.Do(t.Context(), poll); err != nil {
 				t.Fatal(err)
 			}
 			begun, _, _ := h.Transactions.Jobs(t.Context(), "", 10)
@@ -322,7 +324,7 @@ func TestBuryEndsTheJobOfAMessage(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: m.Job})
-			if err != nil || got.Status != transactionapi.Failed || !got.Work.Aside || got.Failure == "" {
+			if err != nil || got.Status != transactionapi.Failed || !got.Work.SetAside || got.Failure == "" {
 				t.Errorf("part %d: the job is %v (%s), %v", part, got.Status, got.Failure, err)
 			}
 			if _, _, err := h.Resume(t.Context(), transaction.Unit{Job: m.Job}, time.Now()); err != nil {

@@ -153,7 +153,7 @@ func TestLightWorkerLeavesFatalWorkToHeavyOnes(t *testing.T) {
 		if err := errors.Join(die(t, h.light, m), h.light.Do(t.Context(), m), die(t, h.heavy, m), die(t, h.heavy, m), h.heavy.Do(t.Context(), m)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := h.light.Transactions.Job(t.Context(), transaction.Unit{Job: id}); err != nil || got.Status != transactionapi.Failed || !got.Work.Aside {
+		if got, err := h.light.Transactions.Job(t.Context(), transaction.Unit{Job: id}); err != nil || got.Status != transactionapi.Failed || !got.Work.SetAside {
 			t.Errorf("the job is %v, %v; want it set aside", got.Status, err)
 		}
 	})

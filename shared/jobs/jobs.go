@@ -7,9 +7,9 @@
 //   - A kind declares stages, such as train, build, join and commit, which run one after the other.
 //   - A stage runs as a whole, or in parts that run in parallel.
 //   - A pass is a repetition of some stages, which a later stage requests if work remains ([Again]).
-//   - A unit is the piece of work that one worker leases at a time: a job, a part of a stage, or a look
+//   - A unit is the piece of work that one worker leases at a time: a job, a part of a stage, or a poll
 //     ([transaction.Unit]).
-//   - A look checks whether a job would have something to do for an object.
+//   - A poll checks whether a job would have something to do for an object.
 //   - A run is one attempt of one worker at one unit. It calls a function of the kind, the task.
 //   - A job that is set aside has failed for a reason that a repetition does not remove. It
 //     continues only when a user resumes it.
@@ -34,10 +34,10 @@
 // A job can also end in ways that its task does not choose. A failed run is repeated a few times. A run that ends together
 // with its process is repeated twice, then the job is set aside. Other work in the process may have caused the crash, so a
 // process runs at most one unit at a time that has crashed before. A job is also set aside when no worker could process
-// its message ([Worker.Bury]). The same rules apply to looks.
+// its message ([Worker.Bury]). The same rules apply to polls.
 //
-// The next reader of the record notices a lost message ([Starter.Revive]). A message without a job requests a look (see
-// [Kind.Wanted]).
+// The next reader of the record notices a lost message ([Starter.Revive]). A message without a job requests a poll (see
+// [Kind.Poll]).
 package jobs
 
 import (
@@ -54,7 +54,7 @@ import (
 )
 
 // A Message requests that a worker continue a job or a part of it. A message without a job requests
-// a look: if a job of the kind has work to do for the object, the worker begins that job.
+// a poll: if a job of the kind has work to do for the object, the worker begins that job.
 type Message struct {
 	Job    string   `json:"job,omitempty"`
 	Stage  string   `json:"stage,omitempty"` // stage of the part
@@ -81,7 +81,7 @@ func Parse(text []byte) (Message, error) {
 // unit returns the unit to which the message refers.
 func (m Message) unit() transaction.Unit {
 	if m.Job == "" {
-		return transaction.LookAt(m.Kind, m.Object)
+		return transaction.PollOf(m.Kind, m.Object)
 	}
 	return transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}
 }
@@ -135,29 +135,29 @@ func NewStarter(transactions *transaction.Store, queue Queue) *Starter {
 // Begin creates the record of a job on behalf of a user and sends its message. After an error the
 // record may exist without a message: see [Starter.Revive].
 func (s Starter) Begin(ctx context.Context, kind string, object []string, input any) (*transaction.Transaction, error) {
-	return s.begin(ctx, kind, object, Want{Input: input})
+	return s.begin(ctx, kind, object, Trigger{Input: input})
 }
 
-// begin creates the record with the mark of a look, if there is one, and sends the message.
-func (s Starter) begin(ctx context.Context, kind string, object []string, want Want) (*transaction.Transaction, error) {
-	encoded, err := json.Marshal(want.Input)
+// begin creates the record with the revision of a poll, if there is one, and sends the message.
+func (s Starter) begin(ctx context.Context, kind string, object []string, trigger Trigger) (*transaction.Transaction, error) {
+	encoded, err := json.Marshal(trigger.Input)
 	if err != nil {
 		return nil, fmt.Errorf("begin job %s: %w", kind, err)
 	}
-	t, err := s.Transactions.BeginWork(ctx, kind, object, encoded, want.Mark)
+	t, err := s.Transactions.BeginWork(ctx, kind, object, encoded, trigger.Revision)
 	if err != nil {
 		return nil, err
 	}
 	return t, s.send(ctx, 0, Message{Job: t.ID})
 }
 
-// Suggest schedules a look after a delay: a worker checks whether a job of the kind has something
+// Suggest schedules a poll after a delay: a worker checks whether a job of the kind has something
 // to do for an object.
 func (s Starter) Suggest(ctx context.Context, kind string, object []string, after time.Duration) error {
 	return s.send(ctx, after, Message{Kind: kind, Object: object})
 }
 
-// SuggestEach schedules looks for several objects with few requests to the queue.
+// SuggestEach schedules polls for several objects with few requests to the queue.
 func (s Starter) SuggestEach(ctx context.Context, kind string, objects [][]string) error {
 	messages := make([]Message, len(objects))
 	for i, object := range objects {
@@ -175,7 +175,7 @@ func (s Starter) Pause(ctx context.Context, job transaction.Unit) (before bool, 
 // reports that the worker has not noticed the pause yet, so the job simply continues.
 func (s Starter) Resume(ctx context.Context, job transaction.Unit, now time.Time) (resumed, pausing bool, err error) {
 	was, err := s.Transactions.Resume(ctx, job)
-	if err != nil || !was.Work.Paused && !was.Work.Aside {
+	if err != nil || !was.Work.Paused && !was.Work.SetAside {
 		return false, false, err
 	}
 	if err := s.sendFor(ctx, was); err != nil {

@@ -11,9 +11,9 @@ import (
 type Kind struct {
 	// Stages run one after the other. The result of the last stage is the result of the job.
 	Stages []Stage
-	// Wanted performs a look: it returns the input of a job for the object, or nil if there is no work.
-	// A kind with a nil Wanted has no looks.
-	Wanted func(ctx context.Context, object []string) (*Want, error)
+	// Poll checks whether there is work for an object. It returns the job to begin, or nil. A kind with a
+	// nil Poll has no polls.
+	Poll func(ctx context.Context, object []string) (*Trigger, error)
 }
 
 // A Stage is a step in the jobs of a kind.
@@ -56,12 +56,12 @@ func Single(name string, do func(ctx context.Context, r *Run) (result any, err e
 	return Kind{Stages: []Stage{{Name: name, Do: do}}}
 }
 
-// A Want describes the work that a look found.
-type Want struct {
+// A Trigger describes the work that a poll found.
+type Trigger struct {
 	Input any // input of the job
-	// Mark identifies the state of the object, such as the version of a table. While the mark is
+	// Revision identifies the state of the object, such as the version of a table. While it is
 	// unchanged, workers do not begin a job again that was set aside.
-	Mark string
+	Revision string
 }
 
 // find returns the stage of a name and its number; "" is the first stage. The name may have the

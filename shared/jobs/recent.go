@@ -19,8 +19,8 @@ func NewRecent(now func() time.Time) *Recent {
 	return &Recent{now: now, times: map[string]time.Time{}}
 }
 
-// IsDue reports whether a look after the delay must be suggested. It need not be while an earlier one of the same name is
-// pending, because that look sees all changes committed before this call.
+// IsDue reports whether a poll after the delay must be suggested. It need not be while an earlier one of the same name is
+// pending, because that poll sees all changes committed before this call.
 func (r *Recent) IsDue(name string, delay time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,5 +35,5 @@ func (r *Recent) IsDue(name string, delay time.Duration) bool {
 	return true
 }
 
-// maxRecent bounds the cached suggestions. Forgetting one only costs a further look.
+// maxRecent bounds the cached suggestions. Forgetting one only costs a further poll.
 const maxRecent = 10_000

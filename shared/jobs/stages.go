@@ -27,8 +27,8 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 		return nil, fmt.Errorf("job %s is in stage %q, which kind %s does not have in this release", r.unit.Job, r.job.Work.Stage, r.job.Kind)
 	case r.unit.Part != 0:
 		return stage.run(ctx, r)
-	case r.job.Work.Look:
-		if wanted, err := r.look(ctx); err != nil || !wanted {
+	case r.job.Work.Poll:
+		if wanted, err := r.poll(ctx); err != nil || !wanted {
 			return nil, err
 		}
 	}
@@ -201,7 +201,7 @@ type partFailed struct {
 }
 
 func (p partFailed) Error() string {
-	if p.part.Work.Aside {
+	if p.part.Work.SetAside {
 		return p.part.Failure
 	}
 	return p.unit.String() + ": " + p.part.Failure

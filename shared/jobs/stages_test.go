@@ -304,7 +304,7 @@ func TestPartThatIsResumedIsSentForAtOnce(t *testing.T) {
 		}
 		m.Stage, m.Part = "parts", 2
 		_, _, _ = die(t, h, m), die(t, h, m), die(t, h, m)
-		if got := h.serve(t, m.Job); !got.Work.Aside {
+		if got := h.serve(t, m.Job); !got.Work.SetAside {
 			t.Fatalf("the job is %v, want it set aside", got.Status)
 		}
 		resumed := time.Now()

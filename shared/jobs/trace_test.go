@@ -15,7 +15,7 @@ import (
 	"tiltyard/shared/storage/objectstore/memstore"
 )
 
-// The spans of a job, of its parts and of the job that a look begins are in the trace of the request that began it.
+// The spans of a job, of its parts and of the job that a poll begins are in the trace of the request that began it.
 func TestJobJoinsTheTraceOfItsRequest(t *testing.T) {
 	c := tracetest.NewCollector(t)
 	tracer := tracing.Open(tracing.Options{Collector: c.URL, Share: 1, Logger: slog.New(slog.DiscardHandler)})
@@ -36,7 +36,7 @@ func TestJobJoinsTheTraceOfItsRequest(t *testing.T) {
 				return 0, errors.New("secret: the value 7")
 			}},
 		},
-		Wanted: func(context.Context, []string) (*jobs.Want, error) { return &jobs.Want{}, nil },
+		Poll: func(context.Context, []string) (*jobs.Trigger, error) { return &jobs.Trigger{}, nil },
 	})
 	h.Traces = tracer
 	ctx, request := tracer.Request(t.Context(), nil)
@@ -46,7 +46,7 @@ func TestJobJoinsTheTraceOfItsRequest(t *testing.T) {
 	trace := tracing.TraceID(ctx)
 	request.Name("InsertIntoTable")
 	request.End()
-	for range 7 { // a look, the job, two parts, the job thrice; the next repetition would be seconds away
+	for range 7 { // a poll, the job, two parts, the job thrice; the next repetition would be seconds away
 		d, err := queue.Receive(t.Context(), time.Minute)
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestMessageWithoutTraceBeginsOne(t *testing.T) {
 	for _, text := range []string{`{"kind":"k","object":["t"]}`, `{"kind":"k","object":["t"],"trace":"\u0000no trace"}`} {
 		c := tracetest.NewCollector(t)
 		tracer := tracing.Open(tracing.Options{Collector: c.URL, Share: 1, Logger: slog.New(slog.DiscardHandler)})
-		h := newHouse(memstore.New(), new(memqueue.Queue), jobs.Kind{Wanted: func(context.Context, []string) (*jobs.Want, error) { return nil, nil }})
+		h := newHouse(memstore.New(), new(memqueue.Queue), jobs.Kind{Poll: func(context.Context, []string) (*jobs.Trigger, error) { return nil, nil }})
 		h.Traces = tracer
 		m, err := jobs.Parse([]byte(text))
 		if err == nil {

@@ -136,7 +136,7 @@ func (w *Worker) Do(ctx context.Context, m Message) error {
 // do leases the unit of a message and runs it.
 func (w *Worker) do(ctx context.Context, m Message) error {
 	if m.Job == "" {
-		return w.look(ctx, m)
+		return w.handlePoll(ctx, m)
 	}
 	unit := m.unit()
 	r := &Run{worker: w, unit: unit, name: w.Name(), trace: m.Trace}
@@ -180,9 +180,9 @@ func (w *Worker) untilFree(m Message, held *transaction.Transaction) time.Durati
 	return held.Work.Until.Sub(w.Now()) + time.Second
 }
 
-// look processes a message without a job. It runs a look, which begins a job if there is work, or
+// handlePoll processes a message without a job. It runs a poll, which begins a job if there is work, or
 // resends lost messages if the schedule requests that.
-func (w *Worker) look(ctx context.Context, m Message) error {
+func (w *Worker) handlePoll(ctx context.Context, m Message) error {
 	switch m.Kind {
 	case ReviveKind:
 		_, err := w.revive(ctx, w.Now().Add(-reviveRecent))
@@ -191,15 +191,15 @@ func (w *Worker) look(ctx context.Context, m Message) error {
 		_, err := w.ReviveAll(ctx)
 		return err
 	}
-	want, err := w.wanted(ctx, m)
-	if want == nil || err != nil {
+	trigger, err := w.poll(ctx, m)
+	if trigger == nil || err != nil {
 		return err
 	}
-	aside, err := w.Transactions.IsAside(ctx, m.Kind, m.Object, want.Mark)
-	if aside || err != nil {
+	setAside, err := w.Transactions.IsSetAside(ctx, m.Kind, m.Object, trigger.Revision)
+	if setAside || err != nil {
 		return err
 	}
-	_, err = w.begin(ctx, m.Kind, m.Object, *want)
+	_, err = w.begin(ctx, m.Kind, m.Object, *trigger)
 	return err
 }
 
@@ -214,7 +214,7 @@ func (w *Worker) ended(ctx context.Context, unit transaction.Unit) error {
 		return err
 	// The process that set the job aside may have died before it noted that.
 	case job.Status.Ended():
-		return w.noteAside(ctx, job)
+		return w.noteSetAside(ctx, job)
 	case unit.Part == 0 || job.Work == nil || job.Work.Stage != unit.Stage:
 		return nil
 	}
@@ -230,14 +230,14 @@ func (w *Worker) ended(ctx context.Context, unit transaction.Unit) error {
 	return nil
 }
 
-// noteAside logs that a job was set aside. If a look had begun it, noteAside prevents that another
+// noteSetAside logs that a job was set aside. If a poll had begun it, noteSetAside prevents that another
 // one begins the same work again.
-func (w *Worker) noteAside(ctx context.Context, job *transaction.Transaction) error {
-	if job.Work == nil || !job.Work.Aside {
+func (w *Worker) noteSetAside(ctx context.Context, job *transaction.Transaction) error {
+	if job.Work == nil || !job.Work.SetAside {
 		return nil
 	}
 	w.Logger.ErrorContext(ctx, "a job is set aside", "job", job.ID, "kind", job.Kind, "object", job.Object, "failure", job.Failure)
-	if job.Work.Mark == "" {
+	if job.Work.Revision == "" {
 		return nil
 	}
 	return w.Transactions.SetAside(ctx, job)
@@ -247,12 +247,12 @@ func (w *Worker) noteAside(ctx context.Context, job *transaction.Transaction) er
 func (w *Worker) failJob(ctx context.Context, p partFailed) error {
 	ended, err := w.Transactions.Advance(ctx, p.unit.Whole(), func(t *transaction.Transaction) {
 		t.Status, t.Failure = transactionapi.Failed, p.Error()
-		t.Work.Aside = p.part.Work.Aside
+		t.Work.SetAside = p.part.Work.SetAside
 	})
 	if err != nil {
 		return settled(err)
 	}
-	return w.noteAside(ctx, ended)
+	return w.noteSetAside(ctx, ended)
 }
 
 // arrive sends a message for the job if the part that ended was the last.
@@ -267,7 +267,7 @@ func (w *Worker) arrive(ctx context.Context, unit transaction.Unit, parts int, r
 // Bury sets aside the unit of a message that the queue gave up after too many deliveries.
 func (w *Worker) Bury(ctx context.Context, m Message) error {
 	if m.Job == "" {
-		w.Logger.ErrorContext(ctx, "a look was set aside because no worker could process its message", "kind", m.Kind, "object", m.Object)
+		w.Logger.ErrorContext(ctx, "a poll was set aside because no worker could process its message", "kind", m.Kind, "object", m.Object)
 		return nil
 	}
 	unit := m.unit()

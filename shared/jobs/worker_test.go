@@ -239,17 +239,17 @@ func TestJobOutlastsAnOutage(t *testing.T) {
 // A panic fails the run of a job, and not the process that the jobs and requests of others share.
 func TestJobThatPanicsFailsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		runs, looks := 0, 0
+		runs, polls := 0, 0
 		kind := jobs.Single("s", func(context.Context, *jobs.Run) (any, error) { runs++; panic("of a program") })
-		kind.Wanted = func(context.Context, []string) (*jobs.Want, error) { looks++; panic("of a look") }
+		kind.Poll = func(context.Context, []string) (*jobs.Trigger, error) { polls++; panic("of a poll") }
 		h := newHouse(memstore.New(), new(memqueue.Queue), kind)
 		got := h.serve(t, h.begin(t, nil))
 		wantEnd(t, got, transactionapi.Failed, "")
 		if runs != 5 || !strings.HasSuffix(got.Failure, "internal error") {
 			t.Errorf("it was tried %d times, and failed with %q; want 5 times, and an internal error", runs, got.Failure)
 		}
-		if err := h.Do(t.Context(), jobs.Message{Kind: "k", Object: []string{"t"}}); err != nil || looks != 1 {
-			t.Errorf("it looked %d times, and returned %v; want once, and no error: a lost look does no harm", looks, err)
+		if err := h.Do(t.Context(), jobs.Message{Kind: "k", Object: []string{"t"}}); err != nil || polls != 1 {
+			t.Errorf("it looked %d times, and returned %v; want once, and no error: a lost poll does no harm", polls, err)
 		}
 	})
 }
@@ -350,13 +350,13 @@ func TestPartThatFailsEndsTheJob(t *testing.T) {
 	})
 }
 
-func TestLookBeginsAJobWhenItIsWanted(t *testing.T) {
+func TestPollBeginsAJobWhenItIsWanted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wanted := false
 		task := count(func(int) {})
-		task.Wanted = func(context.Context, []string) (*jobs.Want, error) {
+		task.Poll = func(context.Context, []string) (*jobs.Trigger, error) {
 			if wanted {
-				return &jobs.Want{Input: 1}, nil
+				return &jobs.Trigger{Input: 1}, nil
 			}
 			return nil, nil
 		}

@@ -42,9 +42,9 @@ type Version struct {
 	Table
 }
 
-// Look does work that changes nothing on a table. The context of the work stays valid after Look
+// Inspect does work that changes nothing on a table. The context of the work stays valid after Inspect
 // returns, because a result may continue to read; it ends with a result that is discarded.
-func Look[T any](ctx context.Context, h Handle, work func(context.Context, Table) (T, error)) (T, error) {
+func Inspect[T any](ctx context.Context, h Handle, work func(context.Context, Table) (T, error)) (T, error) {
 	var result T
 	err := objects.Race{What: "table", ID: h.id}.Run(ctx, func(int) (done bool, err error) {
 		found, err := h.in.Names.Lookup(ctx, h.id)
@@ -52,11 +52,11 @@ func Look[T any](ctx context.Context, h Handle, work func(context.Context, Table
 			return true, err
 		}
 		if found.Confirmed() {
-			result, err = look(ctx, h, found, work)
+			result, err = inspect(ctx, h, found, work)
 			return true, err
 		}
 		attempt, discard := context.WithCancel(ctx)
-		result, err = look(attempt, h, found, work)
+		result, err = inspect(attempt, h, found, work)
 		confirmed := found.Confirm()
 		if confirmed == nil {
 			context.AfterFunc(ctx, discard)
@@ -71,8 +71,8 @@ func Look[T any](ctx context.Context, h Handle, work func(context.Context, Table
 	return result, err
 }
 
-// look calls work with the table in a catalog entry, and translates its error.
-func look[T any](ctx context.Context, h Handle, found *catalog.Lookup, work func(context.Context, Table) (T, error)) (T, error) {
+// inspect calls work with the table in a catalog entry, and translates its error.
+func inspect[T any](ctx context.Context, h Handle, found *catalog.Lookup, work func(context.Context, Table) (T, error)) (T, error) {
 	table, err := h.in.On(ctx, found.Table, h.branch)
 	if err != nil {
 		var none T
@@ -82,10 +82,10 @@ func look[T any](ctx context.Context, h Handle, found *catalog.Lookup, work func
 	return result, table.Translate(err)
 }
 
-// Read calls work with a version of the table, the newest if number is nil. Like [Look] it may call
+// Read calls work with a version of the table, the newest if number is nil. Like [Inspect] it may call
 // work twice; see [engine.Read].
 func Read[T any](ctx context.Context, h Handle, number *int64, work func(context.Context, Version) (T, error)) (T, error) {
-	return Look(ctx, h, func(ctx context.Context, t Table) (T, error) {
+	return Inspect(ctx, h, func(ctx context.Context, t Table) (T, error) {
 		return engine.Read(ctx, t.Table, number, func(ctx context.Context, d *dataset.Dataset) (T, error) {
 			return work(ctx, Version{d, t})
 		})
@@ -104,7 +104,7 @@ func Try[T any](ctx context.Context, h Handle, work func(ctx context.Context, t 
 		if err != nil {
 			return none, err
 		}
-		result, err := look(ctx, h, found, work)
+		result, err := inspect(ctx, h, found, work)
 		if err == nil {
 			return result, nil
 		}

@@ -94,48 +94,44 @@ func author(ctx context.Context) string {
 const MaintainKind = "maintain"
 
 const (
-	// lookEvery is the number of new versions between two checks of a table for maintenance.
-	lookEvery = 16
-	// lookAfter is the delay of a check. A burst of writes then has the machine and the table for
+	// pollEvery is the number of new versions between two checks of a table for maintenance.
+	pollEvery = 16
+	// pollAfter is the delay of a check. A burst of writes then has the machine and the table for
 	// itself, and one compaction afterwards covers the whole burst.
-	lookAfter = 5 * time.Second
+	pollAfter = 5 * time.Second
 )
 
 // written suggests to the workers, every few versions, that they check a table for maintenance. A
 // lost suggestion does no harm, because later versions repeat it.
 func (t Tables) written(ctx context.Context, id []string, version int64) {
-	if t.maintain && version%lookEvery == 0 {
-		_ = t.Jobs.Suggest(ctx, MaintainKind, id, lookAfter)
+	if t.maintain && version%pollEvery == 0 {
+		_ = t.Jobs.Suggest(ctx, MaintainKind, id, pollAfter)
 	}
 }
 
 // At returns the table that the catalog found under a name.
 func (t Tables) At(found *catalog.Table) *engine.Table {
-	table := t.reaching(found)
-	if found.Sole() {
-		table = table.Sole()
+	opts := t.options(found)
+	opts.Hint, opts.Exclusive = found.Hint, found.IsExclusive()
+	if found.Managed {
+		opts.Publish = func(ctx context.Context, version uint64, scheme manifest.Scheme, file []byte) (objectstore.Info, error) {
+			return t.Names.Publish(ctx, found, ledger.Manifest{Version: version, Scheme: scheme, Data: file})
+		}
 	}
-	if !found.Managed {
-		return table
-	}
-	return table.PublishWith(func(ctx context.Context, version uint64, scheme manifest.Scheme, file []byte) (objectstore.Info, error) {
-		return t.Names.Publish(ctx, found, ledger.Manifest{Version: version, Scheme: scheme, Data: file})
-	})
-}
-
-// reaching returns a table that may read files at other locations if
-// [tiltyard/shared/catalog/access.Checker.MayRead] allows it.
-func (t Tables) reaching(found *catalog.Table) *engine.Table {
-	return t.Rows.Table(found.ID, found.Location, found.Hint).ReachWith(func(ctx context.Context, at objectstore.Location) error {
-		return t.Names.Access.MayRead(ctx, found.Location, found.Reads, at)
-	})
+	return t.Rows.TableWith(found.ID, found.Location, opts)
 }
 
 // Unnamed opens a table at a location that a client chose. Errors use the given id as its name.
 func (t Tables) Unnamed(id []string, found *catalog.Table) *engine.Table {
-	unnamed := *found
-	unnamed.ID, unnamed.Hint = id, 0
-	return t.reaching(&unnamed)
+	return t.Rows.TableWith(id, found.Location, t.options(found))
+}
+
+// options returns the options with which all tables are opened: a table may read files at other locations if
+// [tiltyard/shared/catalog/access.Checker.MayRead] allows it.
+func (t Tables) options(found *catalog.Table) engine.Options {
+	return engine.Options{CheckAccess: func(ctx context.Context, at objectstore.Location) error {
+		return t.Names.Access.MayRead(ctx, found.Location, found.Reads, at)
+	}}
 }
 
 // On opens a branch of a table; see [engine.Table.On].

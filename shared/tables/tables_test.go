@@ -58,7 +58,7 @@ func numbered(id int) dataset.Rows {
 func create(t *testing.T, in tables.Tables, name string, row int) objectstore.Location {
 	t.Helper()
 	at := in.Names.Places.New([]string{name})
-	if _, err := in.Rows.Table([]string{name}, at, 0).Create(t.Context(), numbered(row)); err != nil {
+	if _, err := in.Rows.Table([]string{name}, at).Create(t.Context(), numbered(row)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := in.Names.CreateTable(t.Context(), []string{name}, at, 1, nil); err != nil {
@@ -174,7 +174,7 @@ func TestCommitToNoTableIsRefused(t *testing.T) {
 	}
 }
 
-// Every sixteenth version suggests a look, some time after the version was made.
+// Every sixteenth version suggests a poll, some time after the version was made.
 func TestWritersSuggestMaintenance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := new(memqueue.Queue)

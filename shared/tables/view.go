@@ -14,9 +14,9 @@ import (
 )
 
 // Rows calls work with the table that has the rows of a name: a table, or the source of a plain view, as seen through the
-// view. work must not change anything, because [Look] may repeat it.
+// view. work must not change anything, because [Inspect] may repeat it.
 func Rows[T any](ctx context.Context, h Handle, work func(context.Context, *engine.Table) (T, error)) (T, error) {
-	answer, err := Look(ctx, h, func(ctx context.Context, t Table) (T, error) { return work(ctx, t.Table) })
+	answer, err := Inspect(ctx, h, func(ctx context.Context, t Table) (T, error) { return work(ctx, t.Table) })
 	view := views.Plain(err)
 	switch {
 	case view == nil:
@@ -38,7 +38,7 @@ func RowsOfSource[T any](ctx context.Context, in Tables, view *stored.View, work
 	if source := auth.Table(view.Source); !auth.Permits(ctx, "QueryTable", source) {
 		return none, auth.Denied("QueryTable", source)
 	}
-	return Look(ctx, in.Open(view.Source, ""), func(ctx context.Context, t Table) (T, error) {
-		return work(ctx, t.Seen(query))
+	return Inspect(ctx, in.Open(view.Source, ""), func(ctx context.Context, t Table) (T, error) {
+		return work(ctx, t.WithView(query))
 	})
 }

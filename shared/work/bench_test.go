@@ -126,7 +126,7 @@ func (s *site) source(b *testing.B, rows int) *engine.Table {
 	b.Helper()
 	id := []string{"s"}
 	at := s.Names.Places.New(id)
-	t := s.Rows.Table(id, at, 0)
+	t := s.Rows.Table(id, at)
 	must(b)(t.CreateAs(b.Context(), some(0, rows), dataset.CreateOptions{StableRowIDs: true}))
 	if _, err := s.Names.CreateTable(b.Context(), id, at, 1, nil); err != nil {
 		b.Fatal(err)

@@ -84,7 +84,7 @@ func (r *request) run(ctx context.Context, sources map[string]source) (answer, e
 	case "write":
 		done.Rows, err = write(ctx, table, sources[r.Source])
 	case "index":
-		err = buildIndex(ctx, engine.New(session, engine.Limits{}).Table(nil, at, 0), r.Columns[0], r.Kind)
+		err = buildIndex(ctx, engine.New(session, engine.Limits{}).Table(nil, at), r.Columns[0], r.Kind)
 	default:
 		err = errors.New("not known")
 	}

@@ -99,7 +99,7 @@ func (d *Drops) takeAway(ctx context.Context, id []string, check func(record *st
 	uid := ""
 	err = objects.Race{What: "table", ID: id}.Run(ctx, func(int) (done bool, err error) {
 		etag := ""
-		if record, etag, err = d.names.SoleTable(ctx, id); err == nil {
+		if record, etag, err = d.names.TableToRemove(ctx, id); err == nil {
 			err = check(record)
 		}
 		if err == nil && record.Location != "" {

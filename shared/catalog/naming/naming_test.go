@@ -316,11 +316,11 @@ func TestReadersCarryOutTheDecisionOfABatch(t *testing.T) {
 }
 
 // Who removes a table does not wait for a batch on it.
-func TestSoleTableAbortsAnUndecidedBatch(t *testing.T) {
+func TestTableToRemoveAbortsAnUndecidedBatch(t *testing.T) {
 	r := registry(t, memstore.New(), start)
 	record, _ := makeTable(t, r, "t")
 	pend(t, r, record, stored.Pending{Gone: true})
-	got, _, err := r.SoleTable(t.Context(), record.ID)
+	got, _, err := r.TableToRemove(t.Context(), record.ID)
 	if err != nil || got.Pending != nil {
 		t.Errorf("got %+v, %v; want the table without the batch", got, err)
 	}

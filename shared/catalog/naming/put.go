@@ -43,7 +43,7 @@ func (r *Registry) arrived(ctx context.Context, record *stored.Table) {
 // replace replaces the existing record of a table. objects.Changed(err) is true when that
 // record has changed.
 func (r *Registry) replace(ctx context.Context, record *stored.Table) (etag string, err error) {
-	old, etag, err := r.SoleTable(ctx, record.ID)
+	old, etag, err := r.TableToRemove(ctx, record.ID)
 	if protocol.HasCode(err, protocol.TableNotFound) {
 		return "", objectstore.ErrPrecondition // the record is gone, or a rename to the name is unfinished
 	}

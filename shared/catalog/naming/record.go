@@ -49,9 +49,9 @@ func (r *Registry) TableOrFree(ctx context.Context, id []string) (*stored.Table,
 	return found.Record, err
 }
 
-// SoleTable returns the record of a table that the caller will remove. It first aborts an undecided
+// TableToRemove returns the record of a table that the caller will remove. It first aborts an undecided
 // batch on the table.
-func (r *Registry) SoleTable(ctx context.Context, id []string) (record *stored.Table, etag string, err error) {
+func (r *Registry) TableToRemove(ctx context.Context, id []string) (record *stored.Table, etag string, err error) {
 	err = objects.Race{What: "table", ID: id}.Run(ctx, func(int) (done bool, err error) {
 		if record, etag, err = r.Table(ctx, id); err != nil || record.Pending == nil {
 			return true, err

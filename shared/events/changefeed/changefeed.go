@@ -1,7 +1,7 @@
 // Package changefeed compares namespaces and tables with their last announced state, and writes the differences as events
 // to the outbox (package outbox).
 //
-// Each object has a mark: the name and the version that were announced last. A look compares the mark with the record and
+// Each object has a mark: the name and the version that were announced last. A poll compares the mark with the record and
 // the versions of the object. The mark of a table also includes the versions of its branches (branches.go). Writers need
 // not record their changes, with one exception: a dropped object leaves nothing to compare, so its drop is recorded before
 // (leaving.go).
@@ -31,7 +31,7 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// The kinds of looks that announce changes; package publishing runs them. The object of a look is, in this order: the id
+// The kinds of polls that announce changes; package publishing runs them. The object of a poll is, in this order: the id
 // of a table; the id of a table and the name of a branch; the id of a namespace; the lineage of an object that has lost a
 // name; the id of a job.
 const (
@@ -42,7 +42,7 @@ const (
 	JobKind       = "announce_job"
 )
 
-// ForwardKind is the kind of looks that forward events; package publishing runs them.
+// ForwardKind is the kind of polls that forward events; package publishing runs them.
 const ForwardKind = "forward_events"
 
 // AllKind is the kind of jobs that look at all objects; package publishing runs them.
@@ -70,11 +70,11 @@ type Options struct {
 	Records record.Store
 	Now     func() time.Time
 	Logger  *slog.Logger // may be nil
-	History History      // if nil, this process leaves commits to later looks of other processes
+	History History      // if nil, this process leaves commits to later polls of other processes
 }
 
 // Open returns an announcer and registers it with the catalog, or returns nil if no source is configured. If starter is
-// nil, other processes must schedule looks.
+// nil, other processes must schedule polls.
 func Open(names *catalog.Catalog, starter *jobs.Starter, o Options) *Announcer {
 	if o.Source == "" {
 		return nil
@@ -121,7 +121,7 @@ func (a *Announcer) ForwardAfter(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// suggest schedules a look at an object after a delay, unless one is pending. The message may be
+// suggest schedules a poll of an object after a delay, unless one is pending. The message may be
 // lost.
 func (a *Announcer) suggest(ctx context.Context, kind string, object []string, after time.Duration) {
 	if a.jobs != nil && a.recent.IsDue(kind+" "+protocol.JoinID(object, protocol.DefaultDelimiter), after) {
@@ -141,7 +141,7 @@ type History interface {
 	Branches(ctx context.Context, t *catalog.Table, name string) ([]Branch, error)
 }
 
-// announceAfter is the delay of a look after a change. One look announces all commits of a burst.
+// announceAfter is the delay of a poll after a change. One poll announces all commits of a burst.
 const announceAfter = time.Second
 
 // The folders of records; see package outbox.
@@ -181,7 +181,7 @@ type draft struct {
 }
 
 // add adds an event and reports whether there is room for another one. id must depend on the change alone, so that a
-// repeated look gives the event the same id.
+// repeated poll gives the event the same id.
 func (d *draft) add(kind eventapi.Type, id string, at time.Time, data eventapi.Data) bool {
 	data.UID = d.uid
 	if data.ID == nil {
@@ -231,7 +231,7 @@ func parseMark(lineage string, text json.RawMessage) (*mark, error) {
 	return m, format.Decode("mark of events of "+lineage, text, m)
 }
 
-// lines selects the main line and branches whose commits a look announces.
+// lines selects the main line and branches whose commits a poll announces.
 type lines struct {
 	main     bool   // the main line
 	branches bool   // all branches
@@ -295,7 +295,7 @@ func (a *Announcer) announceBatch(ctx context.Context, found *catalog.Table, of 
 			return outbox.News{}, err
 		}
 		if was != nil && (was.Dropped || !slices.Equal(was.ID, found.ID)) {
-			// The name may be outdated: another look may have announced a rename or a drop meanwhile.
+			// The name may be outdated: another poll may have announced a rename or a drop meanwhile.
 			if stands, err := a.stands(ctx, keys.Tables, found.Lineage, found.ID); !stands || err != nil {
 				return outbox.News{}, err
 			}

@@ -302,7 +302,7 @@ func TestAnnouncerAnnouncesTables(t *testing.T) {
 				}
 			}
 		}, []string{"namespace.created new"}},
-		{"a table that is dropped before a look, with all before it", func(w *world) {
+		{"a table that is dropped before a poll, with all before it", func(w *world) {
 			w.begin()
 			w.create("t", 1)
 			w.branch("t", "b", 1, 1)
@@ -378,17 +378,17 @@ func TestAnnouncerAnnouncesBranches(t *testing.T) {
 			w.branch("t", "c", 1, 1)
 			w.commit(w.histories.main["t"], 1)
 			if err := w.announcer.Family(w.Context(), []string{"t"}); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), "branch b") {
-				w.Errorf("the look: %v, want the damage of branch b", err)
+				w.Errorf("the poll: %v, want the damage of branch b", err)
 			}
 		}, []string{"table.committed t 2", "branch.committed t@a 1", "branch.committed t@c 1"}},
-		{"a look at the table leaves them out, and does not ask for them", func(w *world) {
+		{"a poll of the table leaves them out, and does not ask for them", func(w *world) {
 			w.branch("t", "b", 1, 1)
 			w.must(w.announcer.Table(w.Context(), []string{"t"}))
 			if w.histories.listed > 0 {
 				w.Error("the branches were listed")
 			}
 		}, nil},
-		{"a look at one has the commits to the table, and none to others", func(w *world) {
+		{"a poll of one has the commits to the table, and none to others", func(w *world) {
 			w.branch("t", "a", 1, 1)
 			w.branch("t", "b", 2, 1)
 			w.commit(w.histories.main["t"], 1)
@@ -408,7 +408,7 @@ func TestAnnouncerAnnouncesBranches(t *testing.T) {
 			}
 			for range 2 {
 				if err := w.announcer.Family(w.Context(), []string{"t"}); err == nil || !strings.Contains(err.Error(), "1000 other branches") {
-					w.Errorf("the look: %v", err)
+					w.Errorf("the poll: %v", err)
 				}
 			}
 			if got := w.news(); len(got) != 1000 || got[999] != "branch.committed t@b0999 1" {
@@ -434,7 +434,7 @@ func TestAnnouncerAnnouncesBranches(t *testing.T) {
 	}
 }
 
-// A look that has found a table under a name may come to its mark after the table was renamed or dropped, and after
+// A poll that has found a table under a name may come to its mark after the table was renamed or dropped, and after
 // that was announced. The name that it has found is then none to announce.
 func TestAnnouncerThatIsLateAnnouncesNoName(t *testing.T) {
 	for _, c := range []struct {
@@ -467,7 +467,7 @@ func TestAnnouncerThatIsLateAnnouncesNoName(t *testing.T) {
 			}
 			w.must(w.announcer.Table(w.Context(), []string{"t"}))
 			if w.call != nil {
-				t.Fatal("the look has read no mark")
+				t.Fatal("the poll has read no mark")
 			}
 			if got := w.news(); !slices.Equal(got, c.want) {
 				t.Errorf("got  %q\nwant %q", got, c.want)

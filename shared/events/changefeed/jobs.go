@@ -30,7 +30,7 @@ var states = map[transactionapi.Status]jobapi.State{
 // isOfObject reports whether a job works on a table, a namespace or a function. Scheduled jobs have no object.
 func isOfObject(t *transaction.Transaction) bool { return len(t.Object) > 0 }
 
-// ended schedules a look at a job.
+// ended schedules a poll of a job.
 func (a *Announcer) ended(ctx context.Context, t *transaction.Transaction) {
 	if isOfObject(t) {
 		a.suggest(ctx, JobKind, []string{t.ID}, announceAfter)

@@ -98,7 +98,7 @@ func TestAnnouncerChoosesTheJobEndsToAnnounce(t *testing.T) {
 		return kinds
 	}
 	if got, want := listed(), []string{"before the log", "cancelled", "done", "failed"}; !slices.Equal(got, want) {
-		t.Errorf("the regular look asks for %q, want %q", got, want)
+		t.Errorf("the regular poll asks for %q, want %q", got, want)
 	}
 	now = now.Add(47*time.Hour + 30*time.Minute)
 	if got, want := listed(), []string{"cancelled", "done", "failed"}; !slices.Equal(got, want) {

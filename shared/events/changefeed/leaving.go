@@ -28,9 +28,9 @@ import (
 //
 //	event-leaving/<lineage>-<hash>    {"kind": …, "lineage": …, "id": …, "to": …, "at": …}
 //
-// A look at a lineage reads its records, and looks for the object under each id in them and in the mark. The object was
+// A poll of a lineage reads its records, and looks for the object under each id in them and in the mark. The object was
 // dropped if it has none of these names and no further record appeared in the meantime, because it could not have got
-// another name without one. A running rename may still give the object a name that was checked before, so a look waits
+// another name without one. A running rename may still give the object a name that was checked before, so a poll waits
 // until every recorded rename must have ended.
 
 // A leaving is the value of such a record.
@@ -45,11 +45,11 @@ const (
 	leavingAge = time.Hour
 	// renameTime bounds the duration of a rename.
 	renameTime = naming.RenameLease + time.Minute
-	// maxLeaving bounds the records of one lineage that a look reads.
+	// maxLeaving bounds the records of one lineage that a poll reads.
 	maxLeaving = 100
 )
 
-// watch is notified by the catalog: it records drops before they happen, and schedules looks.
+// watch is notified by the catalog: it records drops before they happen, and schedules polls.
 type watch struct{ *Announcer }
 
 // Leaves announces the changes of an object up to now, and records that the object is about to lose
@@ -115,12 +115,12 @@ func (a *Announcer) announceObject(ctx context.Context, kind keys.Kind, id []str
 	return a.Table(ctx, id)
 }
 
-// Left schedules a look at a lineage. The message may be lost.
+// Left schedules a poll of a lineage. The message may be lost.
 func (w watch) Left(ctx context.Context, l naming.Leaving) {
 	w.suggest(ctx, LeftKind, []string{l.Lineage}, announceAfter)
 }
 
-// Changed schedules a look at a table or a namespace.
+// Changed schedules a poll of a table or a namespace.
 func (w watch) Changed(ctx context.Context, kind keys.Kind, id []string) {
 	switch {
 	case keys.IsDropped(id):
@@ -131,7 +131,7 @@ func (w watch) Changed(ctx context.Context, kind keys.Kind, id []string) {
 	}
 }
 
-// Committed schedules a look at a branch of a table.
+// Committed schedules a poll of a branch of a table.
 func (w watch) Committed(ctx context.Context, id []string, branch string) {
 	if !keys.IsDropped(id) {
 		w.suggest(ctx, BranchKind, append(slices.Clip(id), branch), announceAfter)
@@ -276,7 +276,7 @@ func (a *Announcer) announceDrop(ctx context.Context, kind keys.Kind, lineage st
 		if err != nil || was != nil && was.Dropped || was == nil && last.ID == nil {
 			return outbox.News{}, err
 		}
-		// The object was created and dropped between two looks, so announce both.
+		// The object was created and dropped between two polls, so announce both.
 		if was == nil && !last.Created.Before(since) {
 			d.add(eventsOf[kind].created, "created", last.Created, eventapi.Data{})
 		}

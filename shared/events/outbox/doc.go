@@ -6,7 +6,7 @@
 // Nothing is written before a commit, and no commit waits for the log. The records and versions of an object contain its
 // history, and an [Outbox] keeps a mark for each object: the point up to which that history was announced. A process that
 // looks at the object compares the two and announces the rest ([Outbox.Announce]). After a change, a process schedules a
-// look. If it dies before that, a regular look at all objects finds the change. Many processes may look at the same object
+// poll. If it dies before that, a regular poll of all objects finds the change. Many processes may look at the same object
 // at the same time.
 //
 // # The log

@@ -96,8 +96,8 @@ func (t *Transaction) observe(was *Transaction, now time.Time) {
 	}
 	if was == nil {
 		by := ""
-		if t.Work.Mark != "" {
-			by = "look" // a look has found work
+		if t.Work.Revision != "" {
+			by = "look" // a poll has found work
 		}
 		o.add(EventCreated, by, "")
 	}
@@ -176,7 +176,7 @@ func (o *observer) requests() {
 	if is.Paused && !was.Paused {
 		o.add(EventPaused, "", "")
 	}
-	if was.Paused && !is.Paused || was.Aside && !is.Aside {
+	if was.Paused && !is.Paused || was.SetAside && !is.SetAside {
 		o.add(EventResumed, "", "")
 	}
 }
@@ -185,7 +185,7 @@ func (o *observer) requests() {
 func (o *observer) end() {
 	was, is := o.was.Work, o.is.Work
 	ended := o.is.Status.Ended() && o.is.Status != o.was.Status
-	if was.Holder != "" && is.Holder == "" && is.Deaths == was.Deaths && !is.Aside {
+	if was.Holder != "" && is.Holder == "" && is.Deaths == was.Deaths && !is.SetAside {
 		e := Event{State: EventClaimComplete, At: o.at, By: was.Holder, Stage: is.Stage, Rows: o.is.Rows}
 		if claim := is.lastClaim(); claim != nil {
 			e.Rows = max(e.Rows-claim.Rows, 0)
@@ -203,7 +203,7 @@ func (o *observer) end() {
 		by = "worker" // another worker ended the unit, for example because a part of the job failed
 	}
 	switch {
-	case o.is.isAside():
+	case o.is.isSetAside():
 		o.add(EventSetAside, by, o.is.Failure)
 	case o.is.Status == transactionapi.Succeeded:
 		if is.Stage != "" {

@@ -12,10 +12,10 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// joinFolder and asideFolder contain records that are not transactions.
+// joinFolder and setAsideFolder contain records that are not transactions.
 const (
-	joinFolder  = "join/"
-	asideFolder = "aside/"
+	joinFolder     = "join/"
+	setAsideFolder = "aside/"
 )
 
 // An arrival is the record that the first of two sibling nodes leaves at their parent.
@@ -101,12 +101,12 @@ func (s *Store) count(ctx context.Context, p Unit, group arrival) {
 
 // A note records that a job was set aside.
 type note struct {
-	Job  string `json:"job"`
-	Mark string `json:"mark"`
+	Job      string `json:"job"`
+	Revision string `json:"mark"`
 }
 
-func asideKey(kind string, object []string) string {
-	return asideFolder + nameOf(kind, object)
+func setAsideKey(kind string, object []string) string {
+	return setAsideFolder + nameOf(kind, object)
 }
 
 // nameOf hashes a kind and an object to the name of a record.
@@ -115,12 +115,12 @@ func nameOf(kind string, object []string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// SetAside notes that a job was set aside that a worker had begun after a look. No worker begins
-// such a job again while the object has the same mark, such as the version of a table. See
-// [Store.IsAside].
+// SetAside notes that a job was set aside that a worker had begun after a poll. No worker begins
+// such a job again while the object has the same revision, such as the version of a table. See
+// [Store.IsSetAside].
 func (s *Store) SetAside(ctx context.Context, job *Transaction) error {
-	key := asideKey(job.Kind, job.Object)
-	value, err := json.Marshal(note{job.ID, job.Work.Mark})
+	key := setAsideKey(job.Kind, job.Object)
+	value, err := json.Marshal(note{job.ID, job.Work.Revision})
 	if err != nil {
 		return err
 	}
@@ -138,10 +138,10 @@ func (s *Store) SetAside(ctx context.Context, job *Transaction) error {
 	return err
 }
 
-// IsAside reports whether a job of the kind for the object, with the mark, was set aside and not
+// IsSetAside reports whether a job of the kind for the object, with the revision, was set aside and not
 // resumed since.
-func (s *Store) IsAside(ctx context.Context, kind string, object []string, mark string) (bool, error) {
-	there, err := s.records.Get(ctx, asideKey(kind, object))
+func (s *Store) IsSetAside(ctx context.Context, kind string, object []string, revision string) (bool, error) {
+	there, err := s.records.Get(ctx, setAsideKey(kind, object))
 	if errors.Is(err, record.ErrNotExist) {
 		return false, nil
 	}
@@ -149,9 +149,9 @@ func (s *Store) IsAside(ctx context.Context, kind string, object []string, mark 
 	if err == nil {
 		err = there.Decode(&noted)
 	}
-	if err != nil || noted.Mark != mark {
+	if err != nil || noted.Revision != revision {
 		return false, err
 	}
 	job, err := s.getIfAny(ctx, Ref{Unit: Unit{Job: noted.Job}})
-	return err == nil && (job == nil || job.Work.Aside), err
+	return err == nil && (job == nil || job.Work.SetAside), err
 }

@@ -9,11 +9,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Ref refers to a transaction, to a part of a job, or to a look. An id is parsed into a Ref once, where it enters the
+// A Ref refers to a transaction, to a part of a job, or to a poll. An id is parsed into a Ref once, where it enters the
 // program ([ParseID]). The methods of [Store] derive record keys from the Ref and never parse them. One of these is set: a
 // unit, the digits of a record, a change, or the table of a commit.
 type Ref struct {
-	Unit    Unit     // a job, a part or a look
+	Unit    Unit     // a job, a part or a poll
 	Table   []string // the table of a commit
 	Branch  string   // the branch of a commit; "" is the table itself
 	Version uint64   // the version of a commit; 0 when only the UUID is known
@@ -31,24 +31,24 @@ type madeChange struct {
 }
 
 // A Unit is the piece of work that one worker leases at a time: a job, a part of one of its stages,
-// or a look. Parts count from 1.
+// or a poll. Parts count from 1.
 type Unit struct {
 	Job   string // the id of the job
 	Stage string // stage of a part; "" when Part is 0
 	Part  int    // 0 for the job itself
-	look  string // name of a look, else ""; its other fields are empty: see [LookAt]
+	poll  string // name of a poll, else ""; its other fields are empty: see [PollOf]
 }
 
 // Whole returns the job of a unit.
 func (p Unit) Whole() Unit { return Unit{Job: p.Job} }
 
-// isJob reports whether the unit is a job, as opposed to a part or a look.
+// isJob reports whether the unit is a job, as opposed to a part or a poll.
 func (p Unit) isJob() bool { return p.Job != "" && p.Part == 0 }
 
 // String describes the unit for users.
 func (p Unit) String() string {
 	switch {
-	case p.look != "":
+	case p.poll != "":
 		return "the check whether there is something to do"
 	case p.Part == 0:
 		return "the job"
@@ -67,7 +67,7 @@ func (r Ref) IsChange() bool { return r.change != nil }
 const (
 	jobFolder    = "job"
 	partFolder   = "part"
-	lookFolder   = "look"
+	pollFolder   = "look"
 	commitFolder = "commit"
 )
 
@@ -76,8 +76,8 @@ func (r Ref) key() string {
 	switch u := r.Unit; {
 	case r.record != "":
 		return commitFolder + "/" + r.record
-	case u.look != "":
-		return lookFolder + "/" + u.look
+	case u.poll != "":
+		return pollFolder + "/" + u.poll
 	case u.Part != 0:
 		return partFolder + "/" + u.partID()
 	default:
@@ -92,8 +92,8 @@ func (r Ref) id() string {
 		return "c" + r.record
 	case r.change != nil:
 		return r.change.id
-	case u.look != "":
-		return lookFolder + "/" + u.look
+	case u.poll != "":
+		return pollFolder + "/" + u.poll
 	case u.Part != 0:
 		return u.partID()
 	default:

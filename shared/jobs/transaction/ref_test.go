@@ -17,7 +17,7 @@ func TestRefsHaveTheKeysAndIDsOfRecords(t *testing.T) {
 		{Ref{Unit: Unit{Job: job}}, "job/" + job, job},
 		{Ref{Unit: Unit{Job: job, Stage: "rows", Part: 7}}, "part/" + job + "/rows/0007", job + "/rows/0007"},
 		{Ref{Unit: Unit{Job: job, Stage: "rows", Part: 7}.Whole()}, "job/" + job, job},
-		{Ref{Unit: LookAt("maintain", []string{"ns", "t"})}, "look/cd09fe520e5cfc04e806c671ccf0b6c8", "look/cd09fe520e5cfc04e806c671ccf0b6c8"},
+		{Ref{Unit: PollOf("maintain", []string{"ns", "t"})}, "look/cd09fe520e5cfc04e806c671ccf0b6c8", "look/cd09fe520e5cfc04e806c671ccf0b6c8"},
 		{refOf(t, "c"+job), "commit/" + job, "c" + job},
 		{Ref{Table: []string{"ns", "t"}, Version: 7, UUID: uuid}.recorded(), "commit/be2e1a5d11510e7ef991fe611845ffee", "cbe2e1a5d11510e7ef991fe611845ffee"},
 		{Ref{change: &madeChange{id: "x01"}}.recorded(), "commit/0efd272cef5d92f275c116876eb954c5", "c0efd272cef5d92f275c116876eb954c5"},
@@ -31,7 +31,7 @@ func TestRefsHaveTheKeysAndIDsOfRecords(t *testing.T) {
 	}
 }
 
-// Records hold the id that their key stands for, also those of parts and looks.
+// Records hold the id that their key stands for, also those of parts and polls.
 func TestRecordsHoldTheIDsOfTheirRefs(t *testing.T) {
 	f := open()
 	job := f.begin(t)
@@ -41,7 +41,7 @@ func TestRecordsHoldTheIDsOfTheirRefs(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for _, unit := range []Unit{{Job: job.ID, Stage: "rows", Part: 2}, LookAt("maintain", []string{"t"})} {
+	for _, unit := range []Unit{{Job: job.ID, Stage: "rows", Part: 2}, PollOf("maintain", []string{"t"})} {
 		taken, _, err := f.Take(t.Context(), unit, "w", Retention)
 		if err != nil {
 			t.Fatal(err)

@@ -200,7 +200,7 @@ func (t *Transaction) clone() *Transaction {
 // expires returns the time at which the record may be deleted, or zero for records that stay:
 // running jobs, jobs that were set aside, and altered commits and changes.
 func (t *Transaction) expires() time.Time {
-	if t.Commit == nil && t.Change == nil && t.Status.Ended() && !t.isAside() {
+	if t.Commit == nil && t.Change == nil && t.Status.Ended() && !t.isSetAside() {
 		return t.Updated.Add(Retention)
 	}
 	return time.Time{}

@@ -20,7 +20,7 @@ import (
 type Work struct {
 	Input      json.RawMessage `json:"input,omitempty"`      // the input of the job
 	By         *auth.Principal `json:"by,omitempty"`         // the principal whose request began the job; nil if no request did
-	Mark       string          `json:"mark,omitempty"`       // set if a worker began the job after a look: see [Store.SetAside]
+	Revision   string          `json:"mark,omitempty"`       // set if a worker began the job after a poll: see [Store.SetAside]
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"` // state of the stage or part, written by its worker
 	Holder     string          `json:"holder,omitempty"`     // unique name of the run with the lease; "" is none
 	Until      time.Time       `json:"until,omitzero"`       // end of the lease; another run may then take over
@@ -28,7 +28,7 @@ type Work struct {
 	Paused     bool            `json:"paused,omitempty"`     // no run may take it until a user resumes it
 	Failures   int             `json:"failures,omitempty"`   // runs that failed since the last checkpoint
 	Deaths     int             `json:"deaths,omitempty"`     // runs of the stage or part that ended with their process
-	Aside      bool            `json:"aside,omitempty"`      // set aside: it continues only when a user resumes it
+	SetAside   bool            `json:"aside,omitempty"`      // set aside: it continues only when a user resumes it
 	Trouble    string          `json:"trouble,omitempty"`    // reason why the last failed run failed
 	Heavy      bool            `json:"heavy,omitempty"`      // needs heavy workers; in a job with parts: its parts do
 	Events     []Event         `json:"events,omitempty"`     // changes of the state, in order; see [maxEvents]
@@ -37,7 +37,7 @@ type Work struct {
 
 	// The following fields are used for jobs only. Parts have records of their own.
 
-	Look       bool                       `json:"look,omitempty"`       // the job begins with a look: see [Store.JobOfLook]
+	Poll       bool                       `json:"look,omitempty"`       // the job begins with a poll: see [Store.JobOfPoll]
 	Stage      string                     `json:"stage,omitempty"`      // current stage; "" is the first
 	Pass       int                        `json:"pass,omitempty"`       // number of times that some stages were repeated
 	PassAfter  int                        `json:"pass_after,omitempty"` // number of the stage before the repeated ones
@@ -82,11 +82,11 @@ const (
 )
 
 // BeginWork creates the record of a job for workers, on behalf of the principal of the context.
-// input is JSON. mark is set for a job that a look began ([Store.SetAside]), and "" for a job that
+// input is JSON. revision is set for a job that a poll began ([Store.SetAside]), and "" for a job that
 // a user requested.
-func (s *Store) BeginWork(ctx context.Context, kind string, object []string, input json.RawMessage, mark string) (*Transaction, error) {
+func (s *Store) BeginWork(ctx context.Context, kind string, object []string, input json.RawMessage, revision string) (*Transaction, error) {
 	return s.begin(ctx, &Transaction{
-		Kind: kind, Object: object, Work: &Work{Input: input, By: auth.FromContext(ctx), Mark: mark, Due: s.now().Add(Slack).UTC()},
+		Kind: kind, Object: object, Work: &Work{Input: input, By: auth.FromContext(ctx), Revision: revision, Due: s.now().Add(Slack).UTC()},
 	})
 }
 
@@ -97,7 +97,7 @@ func (s *Store) BeginWork(ctx context.Context, kind string, object []string, inp
 func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Duration) (taken, job *Transaction, err error) {
 	var fresh, as *Transaction
 	switch {
-	case p.look != "":
+	case p.poll != "":
 		fresh = &Transaction{Status: transactionapi.Queued, Work: &Work{}}
 	case p.Part != 0:
 		if job, fresh, err = s.newPart(ctx, p); err != nil {
@@ -144,16 +144,16 @@ func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Dura
 	return taken, job, err
 }
 
-// isAside reports whether a job or a part is set aside. A user may have ended it since then; it is
+// isSetAside reports whether a job or a part is set aside. A user may have ended it since then; it is
 // not set aside any more.
-func (t *Transaction) isAside() bool {
-	return t.Status == transactionapi.Failed && t.Work != nil && t.Work.Aside
+func (t *Transaction) isSetAside() bool {
+	return t.Status == transactionapi.Failed && t.Work != nil && t.Work.SetAside
 }
 
 // giveUp sets a job or a part aside.
 func (t *Transaction) giveUp(reason string) {
 	t.Status, t.Failure = transactionapi.Failed, reason+"; it is set aside until the job is resumed"
-	t.Work.Aside, t.Work.Holder, t.Work.Until = true, "", time.Time{}
+	t.Work.SetAside, t.Work.Holder, t.Work.Until = true, "", time.Time{}
 }
 
 // newPart returns the job of a part and the first record of the part. The error is ErrEnded or
@@ -349,7 +349,7 @@ func (s *Store) Resume(ctx context.Context, job Unit) (was *Transaction, err err
 		return nil, err
 	}
 	_, err = s.change(ctx, Ref{Unit: job}, nil, func(t *Transaction) error {
-		if t.Work == nil || t.Status.Ended() && !t.isAside() {
+		if t.Work == nil || t.Status.Ended() && !t.isSetAside() {
 			return ErrEnded
 		}
 		was = t.clone()
@@ -364,12 +364,12 @@ func (s *Store) Resume(ctx context.Context, job Unit) (was *Transaction, err err
 // no worker meets a part that is still set aside.
 func (s *Store) resumeParts(ctx context.Context, of Unit) error {
 	job, err := s.Job(ctx, of)
-	if err != nil || job.Work == nil || !job.Work.Aside || job.Work.Parts == 0 {
+	if err != nil || job.Work == nil || !job.Work.SetAside || job.Work.Parts == 0 {
 		return err
 	}
 	parts, err := s.Parts(ctx, of, job.Work.Stage, job.Work.Parts)
 	for i, part := range parts {
-		if err == nil && part != nil && part.Work.Aside {
+		if err == nil && part != nil && part.Work.SetAside {
 			_, err = s.change(ctx, Ref{Unit: Unit{Job: of.Job, Stage: job.Work.Stage, Part: i + 1}}, nil, func(t *Transaction) error {
 				t.takeUp(s.now())
 				return nil
@@ -381,9 +381,9 @@ func (s *Store) resumeParts(ctx context.Context, of Unit) error {
 
 // takeUp queues a job or a part that was set aside, and resets its counts of failures and deaths.
 func (t *Transaction) takeUp(now time.Time) {
-	if t.Work.Aside {
+	if t.Work.SetAside {
 		t.Status, t.Failure = transactionapi.Queued, ""
-		t.Work.Aside, t.Work.Deaths, t.Work.Failures = false, 0, 0
+		t.Work.SetAside, t.Work.Deaths, t.Work.Failures = false, 0, 0
 		t.Work.free(now, 0)
 	}
 }

@@ -45,9 +45,9 @@ type Services struct {
 	Routes []httpapi.Route
 	Worker *jobs.Worker     // runs jobs; nil if the stores have no queue
 	Keeper *maintain.Keeper // maintains the tables
-	// Follow schedules a look at each view with automatic refresh.
+	// Follow schedules a poll of each view with automatic refresh.
 	Follow func(ctx context.Context) error
-	// Announce schedules the announcement of changes that no look has announced; nil if there are no
+	// Announce schedules the announcement of changes that no poll has announced; nil if there are no
 	// events.
 	Announce func(ctx context.Context) error
 }

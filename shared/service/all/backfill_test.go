@@ -81,7 +81,7 @@ func (s *limited) declare(in tables.Tables, id []string, ref schemaapi.FunctionR
 		s.t.Fatal(err)
 	}
 	location := in.Names.Places.New(id)
-	table := in.Rows.Table(id, location, 0)
+	table := in.Rows.Table(id, location)
 	if _, err := table.Create(s.t.Context(), dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}); err != nil {
 		s.t.Fatal(err)
 	}

@@ -132,7 +132,7 @@ var mayImport = map[string]string{
 	"shared/engine/history":     "=engine lance/dataset lance/manifest lance/pb protocol",
 	"shared/engine/evolution":   "process/memory =engine engine/computed engine/internal/condition engine/apierror arrow/take lance storage/objectstore protocol sql",
 	"shared/engine/fill":        "=engine engine/computed engine/evolution engine/internal/staleness =engine/udf lance protocol",
-	"shared/engine/enginetest":  "=engine lance/dataset",
+	"shared/engine/enginetest":  "process/memory =engine engine/computed engine/evolution engine/query lance/dataset storage/objectstore protocol index/vector",
 
 	"shared/engine/internal/explain":   "arrow/take storage/objectstore",
 	"shared/engine/query":              "process/memory engine/internal/condition engine/internal/document engine/internal/explain engine/apierror engine/internal/prefilter engine/internal/annsearch index/fulltext arrow/take index lance storage/objectstore protocol arrow/sortkey sql index/vector",

@@ -33,7 +33,7 @@ var unsupported = map[string]string{
 	"index/fts/build.go":              "elements of lists in lists",
 	"http/httpapi/handler.go":         "Every operation of the [API](api.md) has a handler",
 	"http/httpapi/problem.go":         "",
-	"jobs/look.go":                    "",
+	"jobs/poll.go":                    "",
 	"jobs/stages.go":                  "",
 
 	"protocol/queryapi/blob.go":             "values by descriptors",

@@ -95,7 +95,7 @@ func addUsual(t *testing.T, p *process, store objectstore.Store) (commit func(tr
 	}
 	uri := (&server{t: t, serve: p.serve}).ok("/v1/table/org$team$t/describe", []byte("{}"))["location"].(string)
 	at := objectstore.Location{Store: store, Prefix: strings.TrimPrefix(uri, "memory://test/"), URI: uri}
-	native := engine.New(dataset.NewSession(0, time.Now), engine.Limits{}).Table([]string{"native"}, at, 0)
+	native := engine.New(dataset.NewSession(0, time.Now), engine.Limits{}).Table([]string{"native"}, at)
 	return func(try int) {
 		rows, err := ipc.NewReader(bytes.NewReader(usualStream(10*usualRows+try, 1)))
 		if err != nil {

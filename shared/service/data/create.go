@@ -55,7 +55,7 @@ func (s *Service) createNew(ctx context.Context, req *dataapi.CreateTableRequest
 		return nil, err
 	}
 	location := s.tables.Names.Places.New(req.ID)
-	done, err := s.tables.Rows.Table(req.ID, location, 0).ConfirmWith(name.free).CreateAs(ctx, name.guard(upload.rows()), opts)
+	done, err := s.tables.Rows.Table(req.ID, location).ConfirmWith(name.free).CreateAs(ctx, name.guard(upload.rows()), opts)
 	if err != nil {
 		return s.failed(ctx, req, location, upload.Schema(), err)
 	}
@@ -112,7 +112,7 @@ func discard(ctx context.Context, location objectstore.Location, cause error) er
 
 // move copies the rows of a new table to the location that was declared for it.
 func (s *Service) move(ctx context.Context, from objectstore.Location, to *catalog.Table) (*dataapi.CreateTableResponse, error) {
-	source := s.tables.Rows.Table(to.ID, from, 0)
+	source := s.tables.Rows.Table(to.ID, from)
 	done, err := s.tables.At(to).CreateFrom(ctx, source)
 	if err = discard(ctx, from, err); err != nil {
 		return nil, err

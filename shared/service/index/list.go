@@ -12,7 +12,7 @@ import (
 
 // List returns the indices of a table, ordered by name.
 func (s *Service) List(ctx context.Context, req *indexapi.ListRequest) (*indexapi.ListResponse, error) {
-	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*indexapi.ListResponse, error) {
+	return tables.Inspect(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*indexapi.ListResponse, error) {
 		indices, err := indices.List(ctx, t.Table, req.Version)
 		if err != nil {
 			return nil, err

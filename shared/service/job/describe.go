@@ -35,7 +35,7 @@ func (s *Service) Describe(ctx context.Context, req *jobapi.Request) (*jobapi.De
 	if job.Status == transactionapi.Failed {
 		answer.Failure = &jobapi.Failure{Phase: job.Kind, Message: job.Failure}
 		if w := job.Work; w != nil {
-			answer.Failure.Retryable = w.Aside
+			answer.Failure.Retryable = w.SetAside
 			if w.Stage != "" {
 				answer.Failure.Phase = w.Stage
 			}

@@ -11,14 +11,14 @@ import (
 
 // FetchBlobs returns complete values of a blob column.
 func (s *Service) FetchBlobs(ctx context.Context, req *queryapi.FetchBlobsRequest) (*protocol.Rows, error) {
-	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.Rows, error) {
+	return tables.Inspect(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.Rows, error) {
 		return blobs.Fetch(ctx, t.Table, req.Version, req.Column, req.RowIDs)
 	})
 }
 
 // ReadBlob opens one value of a blob column for reading in parts.
 func (s *Service) ReadBlob(ctx context.Context, req *queryapi.ReadBlobRequest) (*protocol.Bytes, error) {
-	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.Bytes, error) {
+	return tables.Inspect(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.Bytes, error) {
 		id, err := req.Row()
 		if err != nil {
 			return nil, err

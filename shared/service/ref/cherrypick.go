@@ -28,7 +28,7 @@ func (s *Service) DiffBranch(ctx context.Context, req *refapi.DiffBranchesReques
 
 // diff compares a branch with its table.
 func (s *Service) diff(ctx context.Context, id []string, branch string) (*cherrypick.Diff, error) {
-	return tables.Look(ctx, s.tables.Open(id, ""), func(ctx context.Context, t tables.Table) (*cherrypick.Diff, error) {
+	return tables.Inspect(ctx, s.tables.Open(id, ""), func(ctx context.Context, t tables.Table) (*cherrypick.Diff, error) {
 		return cherrypick.DiffOf(ctx, t.Data(), branch)
 	})
 }

@@ -33,7 +33,7 @@ func (s *Service) list(ctx context.Context, id []string, page protocol.Page, lis
 		return s.exists(ctx, id)
 	}
 	var err error
-	*next, err = tables.Look(ctx, s.tables.Open(id, ""), func(ctx context.Context, t tables.Table) (string, error) {
+	*next, err = tables.Inspect(ctx, s.tables.Open(id, ""), func(ctx context.Context, t tables.Table) (string, error) {
 		return list(ctx, t.Table, int(min(limit, 1<<30)))
 	})
 	return err
@@ -51,7 +51,7 @@ func contents(tag refs.Tag) refapi.TagContents {
 
 // TagVersion returns the version to which a tag refers.
 func (s *Service) TagVersion(ctx context.Context, req *refapi.GetTagVersionRequest) (*refapi.GetTagVersionResponse, error) {
-	return tables.Look(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*refapi.GetTagVersionResponse, error) {
+	return tables.Inspect(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*refapi.GetTagVersionResponse, error) {
 		tag, _, err := t.Data().Refs().Tag(ctx, req.Tag)
 		if err != nil {
 			return nil, err

@@ -34,7 +34,7 @@ func (s *Service) Clone(ctx context.Context, req *tableapi.CloneRequest) (*table
 	}
 	location := s.tables.Names.Places.New(req.ID)
 	deep := req.IsShallow != nil && !*req.IsShallow
-	done, err := source.CloneTo(ctx, s.tables.Rows.Table(req.ID, location, 0), version, deep)
+	done, err := source.CloneTo(ctx, s.tables.Rows.Table(req.ID, location), version, deep)
 	if engine.IsDeclared(err) {
 		return nil, errNoTable
 	}
@@ -58,7 +58,7 @@ func (s *Service) Clone(ctx context.Context, req *tableapi.CloneRequest) (*table
 // nameClone gives a clone its name. The sender may read all files to which the clone refers, and
 // the clone lends this right to every principal that may read it.
 func (s *Service) nameClone(ctx context.Context, id []string, at objectstore.Location, version uint64) (*catalog.Table, error) {
-	elsewhere, err := locations(ctx, s.tables.Rows.Table(id, at, version))
+	elsewhere, err := locations(ctx, s.tables.Rows.TableWith(id, at, engine.Options{Hint: version}))
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (s *Service) describe(ctx context.Context, req *tableapi.DescribeRequest) (
 		}
 		return describe(t, req), nil
 	}
-	return tables.Look(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*tableapi.DescribeResponse, error) {
+	return tables.Inspect(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*tableapi.DescribeResponse, error) {
 		return s.describeData(ctx, t.Found.Table, req)
 	})
 }

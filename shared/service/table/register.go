@@ -58,7 +58,7 @@ func locations(ctx context.Context, t *engine.Table) ([]objectstore.Location, er
 // look reads the table at a location. It returns the newest version and the other locations to
 // which the table refers.
 func (s *Service) look(ctx context.Context, id []string, at objectstore.Location) (version uint64, elsewhere []objectstore.Location, err error) {
-	table := s.tables.Rows.Table(id, at, 0)
+	table := s.tables.Rows.Table(id, at)
 	version, err = table.Newest(ctx)
 	if engine.IsDeclared(err) {
 		return 0, nil, &protocol.Error{

@@ -83,7 +83,7 @@ func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transac
 // version does not exist or another transaction made it.
 func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.Commit, error) {
 	var branch string
-	found, err := tables.Look(ctx, s.tables.Open(ref.Table, ""), func(ctx context.Context, at tables.Table) (history.Transaction, error) {
+	found, err := tables.Inspect(ctx, s.tables.Open(ref.Table, ""), func(ctx context.Context, at tables.Table) (history.Transaction, error) {
 		t := at.Found.Table
 		branch = ref.Branch
 		found, err := s.onBranch(ctx, t, ref)

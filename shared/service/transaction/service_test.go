@@ -53,7 +53,7 @@ func (f *fixture) table(t *testing.T, name string) engine.Written {
 	rows := dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 	id := []string{name}
 	location := f.tables.Names.Places.New(id)
-	table := f.tables.Rows.Table(id, location, 0)
+	table := f.tables.Rows.Table(id, location)
 	if _, err := table.Create(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}

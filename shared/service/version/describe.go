@@ -10,7 +10,7 @@ import (
 
 // Describe returns one version of a table, or the newest one if the request has no number.
 func (s *Service) Describe(ctx context.Context, req *versionapi.DescribeRequest) (*versionapi.DescribeResponse, error) {
-	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*versionapi.DescribeResponse, error) {
+	return tables.Inspect(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*versionapi.DescribeResponse, error) {
 		found, err := listing.One(ctx, t.Data(), req.Version)
 		if err != nil {
 			return nil, err

@@ -32,7 +32,7 @@ func (s *Service) List(ctx context.Context, req *versionapi.ListRequest) (*versi
 		}
 		opts.After = &after
 	}
-	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*versionapi.ListResponse, error) {
+	return tables.Inspect(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*versionapi.ListResponse, error) {
 		found, err := listing.Versions(ctx, t.Data(), opts)
 		if err != nil {
 			return nil, err

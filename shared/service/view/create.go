@@ -76,7 +76,7 @@ type newView struct {
 // create creates the table of a view and gives it its name.
 func (s *Service) create(ctx context.Context, id []string, location objectstore.Location, fresh *newView) (*stored.View, error) {
 	rows := dataset.Rows{Schema: fresh.schema, Batches: func(func(arrow.RecordBatch, error) bool) {}}
-	_, err := s.tables.Rows.Table(id, location, 0).CreateAs(ctx, rows, dataset.CreateOptions{StableRowIDs: true})
+	_, err := s.tables.Rows.Table(id, location).CreateAs(ctx, rows, dataset.CreateOptions{StableRowIDs: true})
 	var made *stored.View
 	if err == nil {
 		d := fresh.definition

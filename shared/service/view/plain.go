@@ -36,8 +36,8 @@ func (s *Service) CreatePlain(ctx context.Context, req *viewapi.CreateRequest) (
 	if source := auth.Table(view.Source); !auth.Permits(ctx, "QueryTable", source) {
 		return nil, auth.Denied("QueryTable", source)
 	}
-	schema, err := tables.Look(ctx, s.tables.Open(view.Source, ""), func(ctx context.Context, t tables.Table) (*protocol.JSONSchema, error) {
-		columns, _, err := t.Seen(query).Columns(ctx)
+	schema, err := tables.Inspect(ctx, s.tables.Open(view.Source, ""), func(ctx context.Context, t tables.Table) (*protocol.JSONSchema, error) {
+		columns, _, err := t.WithView(query).Columns(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -167,7 +167,7 @@ func (b filler) stage(ctx context.Context, r *jobs.Run, do task) error {
 	if err := r.Input(&order); err != nil {
 		return err
 	}
-	_, err := tables.Look(ctx, b.on.Open(r.Object(), order.Branch), func(ctx context.Context, t tables.Table) (fill.Result, error) {
+	_, err := tables.Inspect(ctx, b.on.Open(r.Object(), order.Branch), func(ctx context.Context, t tables.Table) (fill.Result, error) {
 		return b.claimed(ctx, r, order, t.Table, t.Found.Table, do)
 	})
 	return err

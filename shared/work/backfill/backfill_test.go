@@ -72,7 +72,7 @@ func (p *process) make(t *testing.T) {
 	t.Helper()
 	id := []string{"t"}
 	location := p.Names.Places.New(id)
-	table := p.Rows.Table(id, location, 0)
+	table := p.Rows.Table(id, location)
 	for i := range 3 {
 		write := table.Insert
 		if i == 0 {

@@ -26,10 +26,10 @@ import (
 // principal that declared the column were checked.
 type follower struct{ on tables.Tables }
 
-// Following adds looks to a kind that [Fill] made: they find columns that are filled without a
+// Following adds polls to a kind that [Fill] made: they find columns that are filled without a
 // request.
 func Following(on tables.Tables, kind jobs.Kind) jobs.Kind {
-	kind.Wanted = follower{on}.wanted
+	kind.Poll = follower{on}.poll
 	return kind
 }
 
@@ -47,12 +47,12 @@ func Allowance(use *schemaapi.FunctionBinding) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// soon is the delay before a look at the other columns of a table.
+// soon is the delay before a poll of the other columns of a table.
 const soon = 5 * time.Second
 
-// wanted returns the order for one column that needs filling, or nil. A further look takes the next
+// poll returns the order for one column that needs filling, or nil. A further poll takes the next
 // column.
-func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
+func (f follower) poll(ctx context.Context, id []string) (*jobs.Trigger, error) {
 	if f.on.Auto.After == 0 || len(id) == 0 {
 		return nil, nil
 	}
@@ -70,8 +70,8 @@ func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 		}
 		return nil, err
 	}
-	var want *jobs.Want
-	again := time.Duration(-1) // until the next look
+	var trigger *jobs.Trigger
+	again := time.Duration(-1) // until the next poll
 	for _, c := range columns {
 		allowance, err := Allowance(c.Use)
 		if err != nil {
@@ -80,14 +80,14 @@ func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 		if !slices.Contains(found.Fills, allowance) {
 			continue
 		}
-		if want != nil {
+		if trigger != nil {
 			again = soon
 			break
 		}
 		if c.Use != nil {
 			err := f.mayUse(ctx, found, c)
 			if errors.Is(err, errUnusable) {
-				if want, err = f.refuse(ctx, found.Location.URI, c); err != nil {
+				if trigger, err = f.refuse(ctx, found.Location.URI, c); err != nil {
 					return nil, err
 				}
 				continue
@@ -101,7 +101,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 		case err != nil:
 			return nil, err
 		case due:
-			want = wantOf(found.Location.URI, c)
+			trigger = triggerOf(found.Location.URI, c)
 		case wait > 0 && (again < 0 || wait < again):
 			again = wait
 		}
@@ -109,23 +109,23 @@ func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if again >= 0 {
 		err = f.on.Jobs.Suggest(ctx, Kind, id, again)
 	}
-	return want, err
+	return trigger, err
 }
 
-// wantOf returns the order to fill a column. Its mark changes with each version of the table.
-func wantOf(place string, c fill.Behind) *jobs.Want {
+// triggerOf returns the order to fill a column. Its mark changes with each version of the table.
+func triggerOf(place string, c fill.Behind) *jobs.Trigger {
 	order := Order{Column: c.Column}
 	if c.Use != nil {
 		order.Function, order.Use = &c.Use.Function, c.Use.ID
 	}
-	return &jobs.Want{Input: order, Mark: fmt.Sprint(place, "@", c.Version, " ", c.Column)}
+	return &jobs.Trigger{Input: order, Revision: fmt.Sprint(place, "@", c.Version, " ", c.Column)}
 }
 
-// A history records the looks at a column.
+// A history records the polls of a column.
 type history struct {
-	Behind time.Time `json:"behind,omitzero"` // when a look first found missing values
-	Began  time.Time `json:"began,omitzero"`  // when a look last began a fill
-	Look   time.Time `json:"look,omitzero"`   // when the pending look is due
+	Behind time.Time `json:"behind,omitzero"` // when a poll first found missing values
+	Began  time.Time `json:"began,omitzero"`  // when a poll last began a fill
+	Poll   time.Time `json:"look,omitzero"`   // when the pending poll is due
 	// Refused is set when a job has reported, since the last fill, that the function may not be used.
 	Refused bool `json:"refused,omitempty"`
 }
@@ -145,7 +145,7 @@ func keyOf(place string, c fill.Behind) string {
 
 // refuse returns a job for a column that can no longer be filled. The job fails and so shows the reason to users of the
 // table. refuse returns nil if there was such a job since the last fill.
-func (f follower) refuse(ctx context.Context, place string, c fill.Behind) (*jobs.Want, error) {
+func (f follower) refuse(ctx context.Context, place string, c fill.Behind) (*jobs.Trigger, error) {
 	key := keyOf(place, c)
 	h, version, err := f.historyOf(ctx, key)
 	if err != nil || h.Refused {
@@ -155,9 +155,9 @@ func (f follower) refuse(ctx context.Context, place string, c fill.Behind) (*job
 	if noted, err := f.note(ctx, key, version, h); !noted || err != nil {
 		return nil, err
 	}
-	want := wantOf(place, c)
-	want.Mark = key + "@refused"
-	return want, nil
+	trigger := triggerOf(place, c)
+	trigger.Revision = key + "@refused"
+	return trigger, nil
 }
 
 // historyOf returns a history and its record version. The history is zero if there is no record.
@@ -175,7 +175,7 @@ func (f follower) historyOf(ctx context.Context, key string) (h history, version
 	return h, last.Version, nil
 }
 
-// note writes a history if its record still has the version. It returns false if another look was
+// note writes a history if its record still has the version. It returns false if another poll was
 // faster.
 func (f follower) note(ctx context.Context, key, version string, h history) (bool, error) {
 	value, err := json.Marshal(h)
@@ -189,7 +189,7 @@ func (f follower) note(ctx context.Context, key, version string, h history) (boo
 	return err == nil, err
 }
 
-// isDue reports whether a fill is due, and records that it begins now. Otherwise it returns the time until the next look,
+// isDue reports whether a fill is due, and records that it begins now. Otherwise it returns the time until the next poll,
 // or 0 for none. Of several concurrent callers one gets true.
 func (f follower) isDue(ctx context.Context, key string, c fill.Behind) (bool, time.Duration, error) {
 	h, version, err := f.historyOf(ctx, key)
@@ -205,10 +205,10 @@ func (f follower) isDue(ctx context.Context, key string, c fill.Behind) (bool, t
 	switch {
 	case wait <= 0:
 		h = history{Began: now}
-	case now.Before(h.Look) && !h.Look.After(due):
-		return false, 0, nil // the pending look will suggest the next one
+	case now.Before(h.Poll) && !h.Poll.After(due):
+		return false, 0, nil // the pending poll will suggest the next one
 	default:
-		h.Look = now.Add(wait)
+		h.Poll = now.Add(wait)
 	}
 	noted, err := f.note(ctx, key, version, h)
 	if !noted || err != nil {

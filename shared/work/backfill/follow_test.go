@@ -177,8 +177,8 @@ func TestFunctionThatWasAllowedIsCalledAlone(t *testing.T) {
 	})
 }
 
-// What a native writer has added is found by the regular look at all tables.
-func TestLookFindsRowsOfNativeWriters(t *testing.T) {
+// What a native writer has added is found by the regular poll of all tables.
+func TestPollFindsRowsOfNativeWriters(t *testing.T) {
 	follow(t, policy, always, true, func(t *testing.T, p *process) {
 		found, err := p.Names.Table(t.Context(), []string{"t"})
 		if err != nil {
@@ -186,6 +186,6 @@ func TestLookFindsRowsOfNativeWriters(t *testing.T) {
 		}
 		p.FollowFills(t.Context(), found)
 		p.work(t, time.Minute)
-		p.want(t, "after the look", 0, 1)
+		p.want(t, "after the poll", 0, 1)
 	})
 }

@@ -70,7 +70,7 @@ func (p *process) build(t *testing.T) {
 	t.Helper()
 	id := []string{"t"}
 	location := p.Names.Places.New(id)
-	table := p.Rows.Table(id, location, 0)
+	table := p.Rows.Table(id, location)
 	next := 0
 	for i, n := range fragments {
 		write := table.Insert

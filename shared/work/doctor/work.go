@@ -19,7 +19,7 @@ import (
 const (
 	DamagedJob     = "damaged-job"     // the record of a job, or of other work, cannot be read
 	StuckJob       = "stuck-job"       // no worker has run the job although it is overdue
-	AsideJob       = "set-aside-job"   // the job waits until a user resumes it
+	SetAsideJob    = "set-aside-job"   // the job waits until a user resumes it
 	UnsureUpload   = "unsure-upload"   // a multipart write whose commit may or may not have succeeded
 	LeftFiles      = "left-files"      // files of uploads and writes that were never committed
 	LeftParts      = "left-parts"      // parts of objects that were never completed
@@ -66,9 +66,9 @@ func (d *doctor) job(t *transaction.Transaction) {
 	switch w := t.Work; {
 	// Commits and other changes have no work, and a paused job waits for its user.
 	case w == nil || w.Paused:
-	case w.Aside && t.Status == transactionapi.Failed:
+	case w.SetAside && t.Status == transactionapi.Failed:
 		d.tell(Finding{
-			Kind: AsideJob, Object: name, Reason: fmt.Sprintf("%s was set aside after %d failures and %d deaths of its worker: %s", t.Kind, w.Failures, w.Deaths, t.Failure),
+			Kind: SetAsideJob, Object: name, Reason: fmt.Sprintf("%s was set aside after %d failures and %d deaths of its worker: %s", t.Kind, w.Failures, w.Deaths, t.Failure),
 			Mend: "mend the reason and then tiltyard job resume " + t.ID + ", or tiltyard job cancel it",
 		})
 	case t.Status.Ended() || w.Held(now) || !w.Lost(now):

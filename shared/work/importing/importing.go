@@ -213,7 +213,7 @@ func (a *importer) adoptTable(ctx context.Context, it item, result *Result) erro
 // open checks that the table can be opened. It returns its newest version, or 0 if the table is
 // only declared.
 func (a *importer) open(ctx context.Context, it item, result *Result) (version uint64, err error) {
-	version, err = a.rows.Table(it.id, it.at, 0).Newest(ctx)
+	version, err = a.rows.Table(it.id, it.at).Newest(ctx)
 	switch {
 	case err == nil || engine.IsDeclared(err) && it.declared:
 		return version, nil

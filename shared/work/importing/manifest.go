@@ -34,7 +34,7 @@ func (a *importer) readManifest(ctx context.Context, from folder) ([]item, error
 	if err != nil {
 		return nil, err
 	}
-	table := a.rows.Table([]string{manifestFolder}, at, 0)
+	table := a.rows.Table([]string{manifestFolder}, at)
 	return engine.Read(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) ([]item, error) {
 		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: manifestColumns})
 		if err != nil {

@@ -113,7 +113,7 @@ func (m measured) run(b *testing.B) {
 			}
 		}
 	}}
-	if _, err := h.Rows.Table(table, at, 0).Create(b.Context(), rows); err != nil {
+	if _, err := h.Rows.Table(table, at).Create(b.Context(), rows); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := h.Names.CreateTable(b.Context(), table, at, 1, nil); err != nil {

@@ -126,7 +126,7 @@ func (h *house) create(t *testing.T, fragments ...int) {
 	at, id := h.Names.Places.New(table), 0
 	for i, n := range fragments {
 		if i == 0 {
-			if _, err := h.Rows.Table(table, at, 0).Create(t.Context(), rows(id, n)); err != nil {
+			if _, err := h.Rows.Table(table, at).Create(t.Context(), rows(id, n)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := h.Names.CreateTable(t.Context(), table, at, 1, nil); err != nil {

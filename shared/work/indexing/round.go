@@ -114,7 +114,7 @@ func openAt[T any](ctx context.Context, w round, r *jobs.Run, v *division, versi
 	if err := r.Input(&k.order); err != nil {
 		return none, err
 	}
-	return tables.Look(ctx, w.on.Open(r.Object(), ""), func(ctx context.Context, main tables.Table) (T, error) {
+	return tables.Inspect(ctx, w.on.Open(r.Object(), ""), func(ctx context.Context, main tables.Table) (T, error) {
 		// The job must not continue on another table of the same name.
 		if main.Found.Table.Location.URI != v.Place {
 			return none, errReplaced

@@ -17,7 +17,7 @@
 //	config                    {}
 //	others                    "", 0, false, or the empty value of their type
 //
-// The record of a job is authoritative: a look reads it and writes the row. Looks follow each other until the job has
+// The record of a job is authoritative: a poll reads it and writes the row. Polls follow each other until the job has
 // ended, and one more comes some time after its end, because the client may add a row of its own for a job that it did not
 // find.
 package jobtable
@@ -33,7 +33,7 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Kind is the kind of the looks that write the table.
+// Kind is the kind of the polls that write the table.
 const Kind = "job_table"
 
 const (
@@ -62,8 +62,8 @@ func isMissing(err error) bool {
 	return protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound)
 }
 
-// Announce adds the row of a job that has begun, and schedules a look. It ignores failures, because
-// the look adds a missing row.
+// Announce adds the row of a job that has begun, and schedules a poll. It ignores failures, because
+// the poll adds a missing row.
 func (m Mark) Announce(ctx context.Context, on tables.Tables, job *transaction.Transaction) {
 	if !m.Listed {
 		return
@@ -77,7 +77,7 @@ func (m Mark) Announce(ctx context.Context, on tables.Tables, job *transaction.T
 	_ = on.Jobs.Suggest(ctx, Kind, []string{job.ID}, 0)
 }
 
-// Follow returns the kind with stages that schedule looks while they run, so that the table becomes
+// Follow returns the kind with stages that schedule polls while they run, so that the table becomes
 // correct even if earlier messages were lost.
 func Follow(on tables.Tables, kind jobs.Kind) jobs.Kind {
 	stages := make([]jobs.Stage, len(kind.Stages))
@@ -98,17 +98,17 @@ func Follow(on tables.Tables, kind jobs.Kind) jobs.Kind {
 	return kind
 }
 
-// Keep returns the kind of looks that write the table. It has no jobs.
+// Keep returns the kind of polls that write the table. It has no jobs.
 func Keep(on tables.Tables) jobs.Kind {
 	kind := jobs.Single("keep", func(context.Context, *jobs.Run) (any, error) { return struct{}{}, nil })
-	kind.Wanted = func(ctx context.Context, object []string) (*jobs.Want, error) {
-		return nil, keeper{on}.look(ctx, object[0])
+	kind.Poll = func(ctx context.Context, object []string) (*jobs.Trigger, error) {
+		return nil, keeper{on}.poll(ctx, object[0])
 	}
 	return kind
 }
 
-// The intervals between two looks at a running job: a fraction of its age, within bounds. The last
-// look comes after the client has had time to add its own row.
+// The intervals between two polls of a running job: a fraction of its age, within bounds. The last
+// poll comes after the client has had time to add its own row.
 const (
 	soonest  = 2 * time.Second
 	latest   = 30 * time.Second
@@ -118,8 +118,8 @@ const (
 
 type keeper struct{ on tables.Tables }
 
-// look writes the row of a job, and schedules the next look.
-func (k keeper) look(ctx context.Context, job string) error {
+// poll writes the row of a job, and schedules the next poll.
+func (k keeper) poll(ctx context.Context, job string) error {
 	t, err := k.on.Transactions.Job(ctx, transaction.Unit{Job: job})
 	if err != nil {
 		return unlessGone(err)

@@ -48,7 +48,7 @@ func create(t *testing.T, on tables.Tables, columns *arrow.Schema) *engine.Table
 	}
 	at := on.Names.Places.New(id())
 	rows := dataset.Rows{Schema: columns, Batches: func(func(arrow.RecordBatch, error) bool) {}}
-	if _, err := on.Rows.Table(id(), at, 0).Create(t.Context(), rows); err != nil {
+	if _, err := on.Rows.Table(id(), at).Create(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := on.Names.CreateTable(t.Context(), id(), at, 1, nil); err != nil {
@@ -109,7 +109,7 @@ func TestJobsAreListedOnlyWhereATableIs(t *testing.T) {
 	}
 }
 
-// A look writes what the record says, also into a second row of the job, and adds a row only for a job that
+// A poll writes what the record says, also into a second row of the job, and adds a row only for a job that
 // had the time to get one.
 func TestRowsFollowTheRecord(t *testing.T) {
 	on := open(t)
@@ -139,7 +139,7 @@ func TestRowsFollowTheRecord(t *testing.T) {
 }
 
 // The client of a table may require columns that only it fills. The row has what is known of the job in them,
-// both when the request begins it and when a look finds no row.
+// both when the request begins it and when a poll finds no row.
 func TestRequiredColumnsHaveValues(t *testing.T) {
 	zone := &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
 	required := arrow.NewSchema([]arrow.Field{

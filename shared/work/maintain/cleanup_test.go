@@ -152,8 +152,8 @@ func TestIdleTablesAreLeftAlone(t *testing.T) {
 	})
 }
 
-// A look at a table that nobody writes to makes few requests; the page of costs computes with their number.
-func TestLookAtAnIdleTableMakesFewRequests(t *testing.T) {
+// A poll of a table that nobody writes to makes few requests; the page of costs computes with their number.
+func TestPollOfAnIdleTableMakesFewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := faultstore.New(memstore.New(), nil)
 		h := open(t, store)

@@ -14,7 +14,7 @@
 // longer than any request takes ([Keeper.Grace]), so that a request that has begun to restore the version can finish.
 //
 // A client may request a job. A worker also checks each table every few versions, and begins a job if there is work
-// ([jobs.Kind.Wanted]) and the properties of the table allow it (policy.go).
+// ([jobs.Kind.Poll]) and the properties of the table allow it (policy.go).
 package maintain
 
 import (
@@ -72,7 +72,7 @@ const DefaultFileAge = 7 * 24 * time.Hour
 // Kind returns the kind of maintenance jobs, for [tables.MaintainKind].
 func (k *Keeper) Kind() jobs.Kind {
 	kind := jobs.Single("maintain", k.run)
-	kind.Wanted = k.wanted
+	kind.Poll = k.poll
 	return kind
 }
 

@@ -84,7 +84,7 @@ func (h *house) create(t *testing.T, ofNamespace, ofTable map[string]string) {
 		t.Fatal(err)
 	}
 	location := h.tables.Names.Places.New(table)
-	if _, err := h.tables.Rows.Table(table, location, 0).Create(ctx, rows(0)); err != nil {
+	if _, err := h.tables.Rows.Table(table, location).Create(ctx, rows(0)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.tables.Names.CreateTable(ctx, table, location, 1, ofTable); err != nil {
@@ -245,7 +245,7 @@ func (h *house) run(t *testing.T, order maintain.Order) string {
 	return id
 }
 
-// Writes to a branch cause looks, as writes to the table do.
+// Writes to a branch cause polls, as writes to the table do.
 func TestWritesToBranchesAreNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, memstore.New())

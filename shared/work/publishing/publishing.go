@@ -1,4 +1,4 @@
-// Package publishing runs the jobs that announce changes in the catalog and in tables (package changefeed). A look after a
+// Package publishing runs the jobs that announce changes in the catalog and in tables (package changefeed). A poll after a
 // change announces it within seconds. A scheduled job visits all tables and namespaces, and announces changes whose
 // message was lost, or that another program made by writing to a table directly.
 package publishing
@@ -16,26 +16,26 @@ import (
 // kinds implements the kinds of an announcer.
 type kinds struct{ *changefeed.Announcer }
 
-// Kinds returns the kinds of jobs and looks, or none if events are disabled.
+// Kinds returns the kinds of jobs and polls, or none if events are disabled.
 func Kinds(announcer *changefeed.Announcer) map[string]jobs.Kind {
 	if announcer == nil {
 		return nil
 	}
 	a := kinds{announcer}
 	return map[string]jobs.Kind{
-		changefeed.TableKind:     a.look(a.Table),
-		changefeed.BranchKind:    a.look(a.branch),
-		changefeed.NamespaceKind: a.look(a.Namespace),
-		changefeed.LeftKind:      a.look(a.left),
-		changefeed.JobKind:       a.look(a.job),
-		changefeed.ForwardKind:   {Wanted: a.forward},
-		changefeed.AllKind:       {Wanted: always, Stages: []jobs.Stage{{Name: "announce", Do: a.all}}},
+		changefeed.TableKind:     a.poll(a.Table),
+		changefeed.BranchKind:    a.poll(a.branch),
+		changefeed.NamespaceKind: a.poll(a.Namespace),
+		changefeed.LeftKind:      a.poll(a.left),
+		changefeed.JobKind:       a.poll(a.job),
+		changefeed.ForwardKind:   {Poll: a.forward},
+		changefeed.AllKind:       {Poll: always, Stages: []jobs.Stage{{Name: "announce", Do: a.all}}},
 	}
 }
 
-// look returns a kind whose looks do all the work, so that they never begin a job.
-func (a kinds) look(do func(ctx context.Context, object []string) error) jobs.Kind {
-	return jobs.Kind{Wanted: func(ctx context.Context, object []string) (*jobs.Want, error) {
+// poll returns a kind whose polls do all the work, so that they never begin a job.
+func (a kinds) poll(do func(ctx context.Context, object []string) error) jobs.Kind {
+	return jobs.Kind{Poll: func(ctx context.Context, object []string) (*jobs.Trigger, error) {
 		if len(object) == 0 {
 			return nil, nil
 		}
@@ -44,11 +44,11 @@ func (a kinds) look(do func(ctx context.Context, object []string) error) jobs.Ki
 	}}
 }
 
-// maxPages bounds the pages of events that one look forwards.
+// maxPages bounds the pages of events that one poll forwards.
 const maxPages = 100
 
 // forward sends events to the target until it has them all, or schedules a retry.
-func (a kinds) forward(ctx context.Context, _ []string) (*jobs.Want, error) {
+func (a kinds) forward(ctx context.Context, _ []string) (*jobs.Trigger, error) {
 	if a.Forwarder == nil {
 		return nil, nil
 	}
@@ -69,11 +69,11 @@ func (a kinds) forward(ctx context.Context, _ []string) (*jobs.Want, error) {
 }
 
 // always begins a job for each message of the schedule.
-func always(_ context.Context, object []string) (*jobs.Want, error) {
+func always(_ context.Context, object []string) (*jobs.Trigger, error) {
 	if len(object) > 0 {
 		return nil, nil
 	}
-	return &jobs.Want{Input: struct{}{}}, nil
+	return &jobs.Trigger{Input: struct{}{}}, nil
 }
 
 func (a kinds) left(ctx context.Context, lineage []string) error { return a.Left(ctx, lineage[0]) }
@@ -172,7 +172,7 @@ func single(list func(ctx context.Context, after string) ([]string, string, erro
 }
 
 // suggestForward is a separate step, so that waiting events are forwarded even without a preceding
-// look.
+// poll.
 func (a kinds) suggestForward(ctx context.Context, _ string) (count int, next string, err error) {
 	a.ForwardSoon(ctx)
 	return 0, "", nil

@@ -84,7 +84,7 @@ func (s service) work(t *testing.T) {
 	}
 }
 
-// announceAll does the regular look at everything.
+// announceAll does the regular poll of everything.
 func (s service) announceAll(t *testing.T) {
 	t.Helper()
 	if err := s.Jobs.Suggest(t.Context(), changefeed.AllKind, nil, 0); err != nil {
@@ -131,7 +131,7 @@ func undropNamespace(id, to string) step {
 func create(id string) step {
 	return func(ctx context.Context, s service) error {
 		at := s.Names.Places.New(split(id))
-		if _, err := s.Rows.Table(split(id), at, 0).Create(ctx, rows(0)); err != nil {
+		if _, err := s.Rows.Table(split(id), at).Create(ctx, rows(0)); err != nil {
 			return err
 		}
 		_, err := s.Names.CreateTable(ctx, split(id), at, 1, nil)
@@ -155,7 +155,7 @@ func clone(id, to string) step {
 			return err
 		}
 		at := s.Names.Places.New(split(to))
-		made, err := s.At(found).CloneTo(ctx, s.Rows.Table(split(to), at, 0), nil, true)
+		made, err := s.At(found).CloneTo(ctx, s.Rows.Table(split(to), at), nil, true)
 		if err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ var lives = []struct {
 var errCrashed = errors.New("the process has crashed")
 
 // A process dies at each of its requests in turn: before it, or after it and before the answer. Whatever it left,
-// the regular look of another one announces each change that took place, once: the events tell of each object
+// the regular poll of another one announces each change that took place, once: the events tell of each object
 // where it is now, and how it came there.
 func TestAnnouncerLosesNoChangeAfterACrash(t *testing.T) {
 	for _, life := range lives {
@@ -440,7 +440,7 @@ func lastVersion(events []eventapi.Event, before string) (version int64) {
 }
 
 // A job whose end was told to nobody, because the process died or the suggestion was lost, is found by the regular
-// look. One that is resumed ends again.
+// poll. One that is resumed ends again.
 func TestJobEndIsAnnouncedOnce(t *testing.T) {
 	now := time.Now()
 	s := open(t, memstore.New(), func() time.Time { return now })

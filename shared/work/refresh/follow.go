@@ -24,8 +24,8 @@ import (
 // were checked.
 type follower struct{ on tables.Tables }
 
-// wanted returns the order of the refresh that a view needs, or nil.
-func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
+// poll returns the order of the refresh that a view needs, or nil.
+func (f follower) poll(ctx context.Context, id []string) (*jobs.Trigger, error) {
 	if f.on.Auto.After == 0 || len(id) == 0 {
 		return nil, nil
 	}
@@ -50,7 +50,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 		if order == nil || err != nil {
 			return nil, err
 		}
-		return &jobs.Want{Input: order, Mark: order.UID + "@refused"}, nil
+		return &jobs.Trigger{Input: order, Revision: order.UID + "@refused"}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -63,9 +63,9 @@ func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if err != nil || !due {
 		return nil, err
 	}
-	return &jobs.Want{
-		Input: Order{UID: found.View.UID, Digest: found.View.Digest},
-		Mark:  fmt.Sprint(found.View.UID, "@", lag.Source),
+	return &jobs.Trigger{
+		Input:    Order{UID: found.View.UID, Digest: found.View.Digest},
+		Revision: fmt.Sprint(found.View.UID, "@", lag.Source),
 	}, nil
 }
 
@@ -82,7 +82,7 @@ func unlessGone(err error) error {
 }
 
 // isDue reports whether a refresh is due, and records that it begins now. Otherwise it schedules a
-// look for the due time. Of several concurrent callers one gets true.
+// poll for the due time. Of several concurrent callers one gets true.
 func (f follower) isDue(ctx context.Context, id []string, uid string, lag *materialize.Lag) (bool, error) {
 	h, version, err := historyOf(ctx, f.on, uid)
 	if err != nil {
@@ -93,14 +93,14 @@ func (f follower) isDue(ctx context.Context, id []string, uid string, lag *mater
 	wait := min(due.Sub(now), jobs.MaxDelay)
 	switch {
 	case wait <= 0:
-		h.Began, h.Look, h.Refused = now.UTC(), time.Time{}, false
-	case now.Before(h.Look) && !h.Look.After(due):
-		return false, nil // the pending look will suggest the next one
+		h.Began, h.Poll, h.Refused = now.UTC(), time.Time{}, false
+	case now.Before(h.Poll) && !h.Poll.After(due):
+		return false, nil // the pending poll will suggest the next one
 	default:
-		h.Look = now.Add(wait).UTC()
+		h.Poll = now.Add(wait).UTC()
 	}
 	if err = note(ctx, f.on, uid, version, h); errors.Is(err, record.ErrConflict) {
-		return false, nil // another look or a job was faster; later changes suggest their own looks
+		return false, nil // another poll or a job was faster; later changes suggest their own polls
 	}
 	if wait <= 0 || err != nil {
 		return err == nil, err
@@ -123,7 +123,7 @@ func dueAt(policy tables.AutoRefresh, lag *materialize.Lag, began time.Time) tim
 	return due
 }
 
-// SuggestAll schedules a look at each view with automatic refresh, because other programs write
+// SuggestAll schedules a poll of each view with automatic refresh, because other programs write
 // without messages, and messages get lost. Package sweep does the same in a job.
 func SuggestAll(ctx context.Context, on tables.Tables) error {
 	for after := ""; ; {
@@ -134,9 +134,9 @@ func SuggestAll(ctx context.Context, on tables.Tables) error {
 	}
 }
 
-// SuggestPage schedules looks at the views on one page of the catalog. after is the end of the
+// SuggestPage schedules polls of the views on one page of the catalog. after is the end of the
 // previous page; see [tiltyard/shared/catalog/lists.Lists.After].
-func SuggestPage(ctx context.Context, on tables.Tables, after string) (looks int, next string, err error) {
+func SuggestPage(ctx context.Context, on tables.Tables, after string) (polls int, next string, err error) {
 	if on.Auto.After == 0 || on.Jobs == nil {
 		return 0, "", nil
 	}

@@ -145,17 +145,17 @@ func TestViewsThatDoNotFollow(t *testing.T) {
 	}
 }
 
-// A writer that goes past the service suggests no look. The regular one finds its changes.
+// A writer that goes past the service suggests no poll. The regular one finds its changes.
 func TestChangesThatNoRequestMadeAreFound(t *testing.T) {
 	follow(t, policy, true, func(t *testing.T, p *process) {
 		must[engine.Written](t)(p.at(t, "s").Insert(t.Context(), rows(20, 21, 22)))
 		p.work(t, time.Hour)
-		p.want(t, "before the look")
+		p.want(t, "before the poll")
 		if err := refresh.SuggestAll(t.Context(), p.Tables); err != nil {
 			t.Fatal(err)
 		}
 		p.work(t, time.Minute)
-		p.want(t, "after the look", 20, 21, 22)
+		p.want(t, "after the poll", 20, 21, 22)
 	})
 }
 

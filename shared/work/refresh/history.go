@@ -18,9 +18,9 @@ type history struct {
 	// Job is the last job that owned the view. Its ownership lasts while a run has the lease of the job
 	// or of its parts, so the view becomes free some time after the process of a run has died.
 	Job   string    `json:"job,omitempty"`
-	Began time.Time `json:"began,omitzero"` // when a look last began a refresh
-	Look  time.Time `json:"look,omitzero"`  // when the pending look is due
-	// Refused is set when a job has reported, since the last look that began a job, that the source
+	Began time.Time `json:"began,omitzero"` // when a poll last began a refresh
+	Poll  time.Time `json:"look,omitzero"`  // when the pending poll is due
+	// Refused is set when a job has reported, since the last poll that began a job, that the source
 	// cannot be read.
 	Refused bool `json:"refused,omitempty"`
 }

@@ -70,7 +70,7 @@ const (
 // rows.
 func Refresh(on tables.Tables, functions udfcall.Directory, sizes materialize.Sizes) jobs.Kind {
 	b := builder{on, functions, sizes}
-	return jobs.Kind{Wanted: follower{on}.wanted, Stages: []jobs.Stage{
+	return jobs.Kind{Poll: follower{on}.poll, Stages: []jobs.Stage{
 		{Name: wholeStage, Do: b.whole},
 		{Name: rowsStage, Parts: b.parts, Estimate: b.effort, Do: b.part},
 		{Name: commitStage, Do: b.commit},
@@ -126,7 +126,7 @@ func (f *refresher) change(ctx context.Context, do work) (materialize.Result, er
 
 // stage runs work that writes files but commits nothing.
 func (f *refresher) stage(ctx context.Context, do func(ctx context.Context, t *engine.Table, o materialize.Order) error) error {
-	_, err := tables.Look(ctx, f.on.Open(f.run.Object(), ""), func(ctx context.Context, t tables.Table) (materialize.Result, error) {
+	_, err := tables.Inspect(ctx, f.on.Open(f.run.Object(), ""), func(ctx context.Context, t tables.Table) (materialize.Result, error) {
 		return f.onView(ctx, t.Table, t.Found.Table, func(ctx context.Context, t, _ *engine.Table, o materialize.Order) (materialize.Result, error) {
 			return materialize.Result{}, do(ctx, t, o)
 		})

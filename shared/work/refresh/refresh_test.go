@@ -134,7 +134,7 @@ func (p *process) source(t *testing.T, stable bool) {
 	t.Helper()
 	id := []string{"s"}
 	at := p.Names.Places.New(id)
-	must[engine.Written](t)(p.Rows.Table(id, at, 0).CreateAs(t.Context(), rows(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), dataset.CreateOptions{StableRowIDs: stable}))
+	must[engine.Written](t)(p.Rows.Table(id, at).CreateAs(t.Context(), rows(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), dataset.CreateOptions{StableRowIDs: stable}))
 	if _, err := p.Names.CreateTable(t.Context(), id, at, 1, nil); err != nil {
 		t.Fatal(err)
 	}

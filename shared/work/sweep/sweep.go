@@ -1,9 +1,9 @@
-// Package sweep schedules looks at all tables, or at all views; each look then decides whether there is work. A catalog
+// Package sweep schedules polls of all tables, or of all views; each poll then decides whether there is work. A catalog
 // may have more tables than one worker can list within the time limit of a function, so this is itself a job. It reads the
 // catalog page by page, sends the messages of a page together, and checkpoints its position after each page.
 //
 // In a deployment without a long-running process, scheduled events begin these jobs. A worker that dies after it has sent
-// the messages of a page causes duplicate looks, which do no harm.
+// the messages of a page causes duplicate polls, which do no harm.
 package sweep
 
 import (
@@ -19,27 +19,27 @@ import (
 // Kinds of jobs.
 const (
 	TablesKind = "look_at_tables" // schedules a maintenance check of each table
-	ViewsKind  = "look_at_views"  // schedules a look at each view with automatic refresh
+	ViewsKind  = "look_at_views"  // schedules a poll of each view with automatic refresh
 )
 
 // Names of stages.
 const (
 	sweepStage = "sweep"
-	lookStage  = "look"
+	pollStage  = "look"
 )
 
 // Tables returns the kind of [TablesKind]. Its first stage sweeps the leftovers of crashed writers from the catalog.
 func Tables(keeper *maintain.Keeper) jobs.Kind {
 	sweep := func(ctx context.Context, _ *jobs.Run) (any, error) { return nil, keeper.Sweep(ctx) }
-	return jobs.Kind{Wanted: always, Stages: []jobs.Stage{
+	return jobs.Kind{Poll: always, Stages: []jobs.Stage{
 		{Name: sweepStage, Do: sweep},
-		{Name: lookStage, Do: pages(keeper.SuggestPage)},
+		{Name: pollStage, Do: pages(keeper.SuggestPage)},
 	}}
 }
 
 // Views returns the kind of [ViewsKind].
 func Views(on tables.Tables) jobs.Kind {
-	wanted := func(ctx context.Context, object []string) (*jobs.Want, error) {
+	poll := func(ctx context.Context, object []string) (*jobs.Trigger, error) {
 		if on.Announcer != nil && on.Jobs != nil {
 			// The schedule that sends ViewsKind also serves announcements.
 			if err := on.Jobs.Suggest(ctx, changefeed.AllKind, nil, 0); err != nil {
@@ -48,8 +48,8 @@ func Views(on tables.Tables) jobs.Kind {
 		}
 		return always(ctx, object)
 	}
-	return jobs.Kind{Wanted: wanted, Stages: []jobs.Stage{
-		{Name: lookStage, Do: pages(func(ctx context.Context, after string) (int, string, error) {
+	return jobs.Kind{Poll: poll, Stages: []jobs.Stage{
+		{Name: pollStage, Do: pages(func(ctx context.Context, after string) (int, string, error) {
 			return refresh.SuggestPage(ctx, on, after)
 		})},
 	}}
@@ -57,11 +57,11 @@ func Views(on tables.Tables) jobs.Kind {
 
 // always begins a job for each message of the schedule. Its mark is empty, so a job that was set aside does not prevent
 // the next one.
-func always(_ context.Context, object []string) (*jobs.Want, error) {
+func always(_ context.Context, object []string) (*jobs.Trigger, error) {
 	if len(object) > 0 {
 		return nil, nil
 	}
-	return &jobs.Want{Input: struct{}{}}, nil
+	return &jobs.Trigger{Input: struct{}{}}, nil
 }
 
 // A state is the position of a job in the catalog.
@@ -72,24 +72,24 @@ type state struct {
 
 // A result is the result of a job.
 type result struct {
-	Looks int64 `json:"looks"` // number of scheduled looks
+	Polls int64 `json:"looks"` // number of scheduled polls
 }
 
-// pages returns the function of a stage. suggest schedules the looks of the page after a position, and returns their
+// pages returns the function of a stage. suggest schedules the polls of the page after a position, and returns their
 // number and the start of the next page, "" at the end.
-func pages(suggest func(ctx context.Context, after string) (looks int, next string, err error)) func(context.Context, *jobs.Run) (any, error) {
+func pages(suggest func(ctx context.Context, after string) (polls int, next string, err error)) func(context.Context, *jobs.Run) (any, error) {
 	return func(ctx context.Context, r *jobs.Run) (any, error) {
 		var at state
 		if err := r.State(&at); err != nil {
 			return nil, err
 		}
 		for {
-			looks, next, err := suggest(ctx, at.After)
+			polls, next, err := suggest(ctx, at.After)
 			if err != nil {
 				return nil, err
 			}
-			at.After, at.Looks = next, at.Looks+int64(looks)
-			r.Progress(jobs.Progress{Done: at.Looks})
+			at.After, at.Polls = next, at.Polls+int64(polls)
+			r.Progress(jobs.Progress{Done: at.Polls})
 			if next == "" {
 				return at.result, nil
 			}

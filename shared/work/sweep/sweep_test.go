@@ -23,10 +23,10 @@ import (
 	"tiltyard/shared/work/sweep"
 )
 
-// counting takes the messages of looks out of a queue, and counts them and what they are sent in.
+// counting takes the messages of polls out of a queue, and counts them and what they are sent in.
 type counting struct {
 	*memqueue.Queue
-	looks map[string]int // by table
+	polls map[string]int // by table
 	sends int
 	left  int // sends until the queue is out of order; negative: never
 }
@@ -41,14 +41,14 @@ func (c *counting) Send(ctx context.Context, after time.Duration, messages ...jo
 	c.left--
 	c.sends++
 	for _, m := range messages {
-		c.looks[keys.Display(m.Object)]++
+		c.polls[keys.Display(m.Object)]++
 	}
 	return nil
 }
 
-// A look at all tables goes on behind the page that it has sent the messages of, whatever happened to its worker,
+// A poll of all tables goes on behind the page that it has sent the messages of, whatever happened to its worker,
 // and lists no page again.
-func TestLookAtAllTablesGoesOnWhereItWas(t *testing.T) {
+func TestSweepOfAllTablesGoesOnWhereItWas(t *testing.T) {
 	const all, page = 2300, 1000
 	synctest.Test(t, func(t *testing.T) {
 		lists := 0
@@ -62,7 +62,7 @@ func TestLookAtAllTablesGoesOnWhereItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		queue := &counting{Queue: new(memqueue.Queue), looks: map[string]int{}, left: -1}
+		queue := &counting{Queue: new(memqueue.Queue), polls: map[string]int{}, left: -1}
 		records := objectrecord.Open(memstore.New(), time.Now)
 		on := tables.Open(tables.Stores{Objects: roots, Records: records, Now: time.Now, Queue: queue, Maintain: true})
 		for n := range all {
@@ -91,8 +91,8 @@ func TestLookAtAllTablesGoesOnWhereItWas(t *testing.T) {
 		}
 		serve(time.Second) // until the queue is out of order, on the second page
 		swept := lists - 2
-		if queue.sends != 1 || len(queue.looks) != page {
-			t.Errorf("%d looks were sent for in %d pages, want one page of %d", len(queue.looks), queue.sends, page)
+		if queue.sends != 1 || len(queue.polls) != page {
+			t.Errorf("%d polls were sent for in %d pages, want one page of %d", len(queue.polls), queue.sends, page)
 		}
 		queue.left = -1
 		serve(time.Minute)
@@ -103,12 +103,12 @@ func TestLookAtAllTablesGoesOnWhereItWas(t *testing.T) {
 		if got := jobs[0]; got.Status != transactionapi.Succeeded || string(got.Result) != `{"looks":2300}` {
 			t.Errorf("the job is %v (%s) with %s", got.Status, got.Failure, got.Result)
 		}
-		if len(queue.looks) != all || queue.sends != 3 || lists-swept != 4 {
-			t.Errorf("%d looks in %d pages with %d lists, want %d in 3 with 4", len(queue.looks), queue.sends, lists-swept, all)
+		if len(queue.polls) != all || queue.sends != 3 || lists-swept != 4 {
+			t.Errorf("%d polls in %d pages with %d lists, want %d in 3 with 4", len(queue.polls), queue.sends, lists-swept, all)
 		}
-		for table, looks := range queue.looks {
-			if looks != 1 {
-				t.Errorf("%d looks at %s", looks, table)
+		for table, polls := range queue.polls {
+			if polls != 1 {
+				t.Errorf("%d polls of %s", polls, table)
 			}
 		}
 	})

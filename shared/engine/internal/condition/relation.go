@@ -23,9 +23,9 @@ type Relation struct {
 	View *selection.Plan // over the columns of a scan; nil: the table itself
 }
 
-// Seen returns a version as seen through a view, or the table itself if view is nil. A view that
-// does not fit the version is InvalidInput.
-func Seen(ctx context.Context, d *dataset.Dataset, view *selection.Query) (Relation, error) {
+// RelationOf returns a view of a version, or the version itself if view is nil. A view that does not
+// fit the version is InvalidInput.
+func RelationOf(ctx context.Context, d *dataset.Dataset, view *selection.Query) (Relation, error) {
 	r := Relation{Dataset: d}
 	if view == nil {
 		return r, nil

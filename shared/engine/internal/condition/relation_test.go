@@ -42,7 +42,7 @@ func seen(t *testing.T, d *dataset.Dataset, query string) condition.Relation {
 			t.Fatal(err)
 		}
 	}
-	r, err := condition.Seen(t.Context(), d, q)
+	r, err := condition.RelationOf(t.Context(), d, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestSeenRefusesQueriesOfMaterializedViews(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = condition.Seen(t.Context(), d, q)
+		_, err = condition.RelationOf(t.Context(), d, q)
 		var bad *protocol.Error
 		if !errors.As(err, &bad) || bad.Code != protocol.InvalidInput {
 			t.Errorf("%s: got %v, want InvalidInput", query, err)

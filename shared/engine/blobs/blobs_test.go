@@ -1,4 +1,4 @@
-package engine_test
+package blobs_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/blobs"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/protocol"
 )
 
@@ -20,10 +21,10 @@ func pictures(t *testing.T) *engine.Table {
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
 		{Name: "picture", Type: arrow.BinaryTypes.LargeBinary, Nullable: true, Metadata: arrow.MetadataFrom(map[string]string{"lance-encoding:blob": "true"})},
 	}, nil)
-	return create(t, schema, `[{"id": 1, "picture": "b25l"}, {"id": 2}, {"id": 3, "picture": ""}, {"id": 4, "picture": "Zm91cg=="}]`)
+	return enginetest.Create(t, schema, `[{"id": 1, "picture": "b25l"}, {"id": 2}, {"id": 3, "picture": ""}, {"id": 4, "picture": "Zm91cg=="}]`)
 }
 
-// fetched returns the pictures of rows; what is null is "null".
+// fetched returns the pictures of rows as texts. The text of a null is "null".
 func fetched(t *testing.T, table *engine.Table, rows ...uint64) []string {
 	t.Helper()
 	answer, err := blobs.Fetch(t.Context(), table, nil, "picture", rows)
@@ -47,14 +48,14 @@ func fetched(t *testing.T, table *engine.Table, rows ...uint64) []string {
 	return got
 }
 
-func TestFetchBlobsKeepsTheOrderOfTheRows(t *testing.T) {
+func TestFetchKeepsTheOrderOfRows(t *testing.T) {
 	got := fetched(t, pictures(t), 3, 0, 1, 2, 3)
 	if d := cmp.Diff([]string{"four", "one", "null", "", "four"}, got); d != "" {
 		t.Errorf("pictures (-want +got):\n%s", d)
 	}
 }
 
-func TestBlobsAreReadInParts(t *testing.T) {
+func TestOpenReadsPartsOfABlob(t *testing.T) {
 	table := pictures(t)
 	blob, err := blobs.Open(t.Context(), table, nil, "picture", 3)
 	if err != nil {
@@ -69,7 +70,7 @@ func TestBlobsAreReadInParts(t *testing.T) {
 	}
 }
 
-func TestBlobsRefuse(t *testing.T) {
+func TestFetchRefusesUnknownColumnsAndRows(t *testing.T) {
 	table := pictures(t)
 	for _, c := range []struct {
 		column string
@@ -82,19 +83,19 @@ func TestBlobsRefuse(t *testing.T) {
 		{"picture", 1 << 40, protocol.InvalidInput},
 	} {
 		_, err := blobs.Fetch(t.Context(), table, nil, c.column, []uint64{c.row})
-		wantCode(t, c.column, err, c.code)
+		enginetest.WantCode(t, c.column, err, c.code)
 	}
 }
 
-func TestChangesOfOtherColumnsKeepBlobs(t *testing.T) {
+func TestFetchFindsBlobsAfterOtherColumnsChange(t *testing.T) {
 	table, ctx := pictures(t), t.Context()
 	if _, err := table.Update(ctx, []engine.Assignment{{Column: "id", SQL: "id * 10"}}, "id > 2"); err != nil {
 		t.Fatal(err)
 	}
-	// The rows that changed are in a fragment of their own now.
+	// The update moved the changed rows to a fragment of their own.
 	if d := cmp.Diff([]string{"one", "null", "", "four"}, fetched(t, table, 0, 1, 1<<32, 1<<32|1)); d != "" {
 		t.Errorf("pictures (-want +got):\n%s", d)
 	}
 	_, err := table.Update(ctx, []engine.Assignment{{Column: "picture", SQL: "'x'"}}, "")
-	wantCode(t, "assigning to blobs", err, protocol.Unsupported)
+	enginetest.WantCode(t, "assigning to blobs", err, protocol.Unsupported)
 }

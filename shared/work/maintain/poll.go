@@ -51,8 +51,8 @@ func (c cleaned) next(now time.Time, versions string, made time.Time, policy upk
 	return next, c.At.Add(min(cleanupEvery<<min(c.Idle, 10), idleEvery))
 }
 
-// wanted returns the maintenance that a table needs and its policy allows, or nil.
-func (k *Keeper) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
+// poll returns the maintenance that a table needs and its policy allows, or nil.
+func (k *Keeper) poll(ctx context.Context, id []string) (*jobs.Trigger, error) {
 	if len(id) == 0 {
 		return nil, nil
 	}
@@ -108,7 +108,7 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &jobs.Want{Input: order, Mark: fmt.Sprint(found.Location.URI, "@", version)}, nil
+	return &jobs.Trigger{Input: order, Revision: fmt.Sprint(found.Location.URI, "@", version)}, nil
 }
 
 // gone reports whether an error means that the table no longer exists.
@@ -200,7 +200,7 @@ func (k *Keeper) Sweep(ctx context.Context) error {
 
 // SuggestPage schedules a check of each table on one page of the catalog. after is the end of the
 // previous page; see [catalog.lists.Lists.After].
-func (k *Keeper) SuggestPage(ctx context.Context, after string) (looks int, next string, err error) {
+func (k *Keeper) SuggestPage(ctx context.Context, after string) (polls int, next string, err error) {
 	ids, next, err := k.Tables.Names.Lists.After(ctx, lists.Tables, after)
 	if err != nil {
 		return 0, "", err

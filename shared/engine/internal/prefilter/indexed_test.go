@@ -1,21 +1,16 @@
-package engine_test
+package prefilter_test
 
 import (
-	"archive/zip"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/maintenance"
@@ -24,111 +19,10 @@ import (
 	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/storage/objectstore"
-	"tiltyard/shared/storage/objectstore/memstore"
 )
 
-// indexed are the tables that native Lance has made with indices, and what it answers.
-type indexed struct {
-	store objectstore.Store
-	keys  []string // of all files
-	cases []indexedCase
-}
-
-// An indexedCase is the ids of the rows for which a filter is true, in a version of a table.
-type indexedCase struct {
-	Table   string
-	Version int64
-	Filter  string
-	IDs     []int64
-}
-
-func openIndexed(t testing.TB, kind string) *indexed {
-	t.Helper()
-	x := new(indexed)
-	x.store, x.keys = unpack(t, "../index/"+kind+"/testdata/native.zip", &x.cases)
-	return x
-}
-
-// unpack puts the files of an archive into a store, and decodes those cases that it holds as JSON. It
-// returns the names of all files.
-func unpack(t testing.TB, name string, cases any) (store *memstore.Store, names []string) {
-	t.Helper()
-	store = memstore.New()
-	archive, err := zip.OpenReader(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = archive.Close() }()
-	for _, f := range archive.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, f.Name)
-		if f.Name == "cases.json" {
-			err = json.Unmarshal(data, cases)
-		} else {
-			_, err = store.Put(t.Context(), f.Name, data, objectstore.Condition{})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return store, names
-}
-
-// table opens a table by an engine that asks indices also of small tables, when that makes them
-// read no more than a share of their rows; of none when it is 0.
-func (x *indexed) table(name string, share float64) *engine.Table {
-	limits := engine.Limits{IndexBytes: 1, IndexShare: share}
-	if share == 0 {
-		limits.IndexBytes = 1 << 60
-	}
-	at := objectstore.Location{URI: "memory://test/" + name, Store: x.store, Prefix: name + ".lance"}
-	return engine.New(dataset.NewSession(64<<20, time.Now), limits).Table([]string{name}, at, 0)
-}
-
-// idsOf returns the ids of the rows that pass, ascending.
-func idsOf(t testing.TB, table *engine.Table, version int64, filter string) []int64 {
-	t.Helper()
-	rows, err := table.Query(context.Background(), engine.AsOf{Version: &version}, &query.Query{Filter: filter, Columns: []query.Column{{Name: "id"}}})
-	if err != nil {
-		t.Fatalf("%s: %v", filter, err)
-	}
-	ids := []int64{}
-	for batch, err := range rows.Batches {
-		if err != nil {
-			t.Fatalf("%s: %v", filter, err)
-		}
-		ids = append(ids, batch.Column(0).(*array.Int64).Int64Values()...)
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// failing is a log that fails a test when it is told something.
-type failing struct{ t *testing.T }
-
-func (f failing) Enabled(context.Context, slog.Level) bool { return true }
-func (f failing) WithAttrs([]slog.Attr) slog.Handler       { return f }
-func (f failing) WithGroup(string) slog.Handler            { return f }
-
-func (f failing) Handle(_ context.Context, r slog.Record) error {
-	var about []string
-	r.Attrs(func(a slog.Attr) bool {
-		about = append(about, a.String())
-		return true
-	})
-	f.t.Errorf("the log is told: %s: %v", r.Message, about)
-	return nil
-}
-
-// kindsRead are the kinds of indices that are read, by the packages that read them, and at least for
-// which part of the filters they are asked: when they may read an eighth of the rows, and all.
+// kindsRead maps the packages of the kinds of indices to the smallest part of the filters for which an index must be read:
+// if a filter may read an eighth of the rows by an index, and if it may read all.
 var kindsRead = map[string]struct{ eighth, all float64 }{
 	"btree":       {0.33, 1},
 	"bitmap":      {0.33, 1},
@@ -140,33 +34,32 @@ var kindsRead = map[string]struct{ eighth, all float64 }{
 	"fts":         {0.2, 0.9}, // some words are left out
 }
 
-func TestFiltersFindByIndexWhatNativeLanceFinds(t *testing.T) {
+func TestPrefilterFindsTheRowsOfNativeLance(t *testing.T) {
 	for kind, least := range kindsRead {
 		t.Run(kind, func(t *testing.T) {
-			x := openIndexed(t, kind)
+			x := enginetest.OpenIndexed(t, kind)
 			if testing.Short() {
 				n := 0
-				x.cases = slices.DeleteFunc(x.cases, func(indexedCase) bool { n++; return n%8 != 0 })
+				x.Cases = slices.DeleteFunc(x.Cases, func(enginetest.IndexedCase) bool { n++; return n%8 != 0 })
 			}
 			for share, least := range map[float64]float64{0.125: least.eighth, 1000: least.all} {
-				if used := x.check(t, share); used < least && !testing.Short() {
-					t.Errorf("indices were asked for a part of %.2f of the filters, when they may read a part of %.2f", used, share)
+				if used := check(t, x, share); used < least && !testing.Short() {
+					t.Errorf("indices were read for a part of %.2f of the filters, when they may read a part of %.2f of the rows", used, share)
 				}
 			}
 		})
 	}
 }
 
-// check compares all answers, and returns for which part of them indices were asked.
-func (x *indexed) check(t *testing.T, share float64) (used float64) {
+// check compares all answers, and returns the part of the filters for which an index was read.
+func check(t *testing.T, x *enginetest.Indexed, share float64) (used float64) {
 	t.Helper()
 	tables := map[string]*engine.Table{}
-	for _, c := range x.cases {
+	for _, c := range x.Cases {
 		if tables[c.Table] == nil {
-			tables[c.Table] = x.table(c.Table, share)
-			tables[c.Table].Engine().Logger = slog.New(failing{t})
+			tables[c.Table] = x.Table(c.Table, share, enginetest.NoWarnings(t))
 		}
-		if got := idsOf(t, tables[c.Table], c.Version, c.Filter); !slices.Equal(got, c.IDs) {
+		if got := enginetest.IDs(t, tables[c.Table], c.Version, c.Filter); !slices.Equal(got, c.IDs) {
 			t.Errorf("%s at %d: %s: got %v, want %v", c.Table, c.Version, c.Filter, got, c.IDs)
 		}
 		plan, err := tables[c.Table].Analyze(t.Context(), engine.AsOf{Version: &c.Version}, &query.Query{Filter: c.Filter})
@@ -174,13 +67,13 @@ func (x *indexed) check(t *testing.T, share float64) (used float64) {
 			t.Fatal(err)
 		}
 		if strings.Contains(plan, "narrowed_by=[") && strings.Contains(plan, "index_pages=") {
-			used += 1 / float64(len(x.cases))
+			used += 1 / float64(len(x.Cases))
 		}
 	}
 	return used + 1e-9
 }
 
-// Filters of all kinds on columns that have an index, on some without, and joined.
+// randomFilter returns a filter on columns with an index, on columns without one, or on both.
 func randomFilter(random *rand.Rand, kind string, depth int) string {
 	if depth > 0 && random.IntN(2) == 0 {
 		left, right := randomFilter(random, kind, depth-1), randomFilter(random, kind, depth-1)
@@ -209,7 +102,7 @@ func randomFilter(random *rand.Rand, kind string, depth int) string {
 	}[random.IntN(12)]
 }
 
-// ownFilters are of columns that only the tables with indices of a kind have.
+// ownFilters read columns that only the tables with indices of one kind have.
 var ownFilters = map[string][]string{
 	"labellist": {
 		"array_has(words, 'a')", "array_has(numbers, 7)", "array_has_any(numbers, [1, 2])", "array_has_all(words, ['a', 'b'])",
@@ -230,23 +123,21 @@ var ownFilters = map[string][]string{
 	},
 }
 
-// Whatever happened to a table since it was indexed, filters find by the indices what they find
-// without.
-func TestIndicesAnswerAsScansDoAfterAnyHistory(t *testing.T) {
+// After random changes to an indexed table, filters find the same rows by the indices as without.
+func TestPrefilterFindsTheRowsOfAScanAfterAnyHistory(t *testing.T) {
 	for kind := range kindsRead {
 		for _, name := range []string{"plain", "stable", "v21"} {
 			if testing.Short() && name != "stable" {
 				continue
 			}
 			t.Run(kind+" "+name, func(t *testing.T) {
-				x := openIndexed(t, kind)
-				table, scanned := x.table(name, 1000), x.table(name, 0)
-				table.Engine().Logger = slog.New(failing{t})
+				x := enginetest.OpenIndexed(t, kind)
+				table, scanned := x.Table(name, 1000, enginetest.NoWarnings(t)), x.Table(name, 0, nil)
 				random := rand.New(rand.NewPCG(3, uint64(len(kind+name))))
 				for step := range 25 {
-					change := x.change(t, random, table, scanned)
+					done := change(t, random, table, scanned)
 					for range 12 {
-						x.compare(t, table, scanned, randomFilter(random, kind, 2), fmt.Sprintf("step %d, %s", step, change))
+						compare(t, table, scanned, randomFilter(random, kind, 2), fmt.Sprintf("step %d, %s", step, done))
 					}
 				}
 			})
@@ -254,12 +145,12 @@ func TestIndicesAnswerAsScansDoAfterAnyHistory(t *testing.T) {
 	}
 }
 
-// compare asks for rows and their number, by indices and by scanning.
-func (x *indexed) compare(t *testing.T, table, scanned *engine.Table, filter, after string) {
+// compare checks the rows of a filter and their number, by indices and by scanning.
+func compare(t *testing.T, table, scanned *engine.Table, filter, after string) {
 	t.Helper()
 	version := newestVersion(t, scanned)
-	want := idsOf(t, scanned, version, filter)
-	if got := idsOf(t, table, version, filter); !slices.Equal(got, want) {
+	want := enginetest.IDs(t, scanned, version, filter)
+	if got := enginetest.IDs(t, table, version, filter); !slices.Equal(got, want) {
 		t.Errorf("%s: %s: got %v, want %v", after, filter, got, want)
 	}
 	count, err := table.Count(t.Context(), engine.AsOf{}, filter)
@@ -278,7 +169,7 @@ func newestVersion(t *testing.T, table *engine.Table) int64 {
 }
 
 // fold brings all indices of a table up to date.
-func (x *indexed) fold(t *testing.T, table *engine.Table) {
+func fold(t *testing.T, table *engine.Table) {
 	t.Helper()
 	all := func(context.Context, *dataset.Dataset, segments.Fold) (bool, error) { return true, nil }
 	for after := ""; ; {
@@ -295,7 +186,7 @@ func (x *indexed) fold(t *testing.T, table *engine.Table) {
 	}
 }
 
-// unindexed returns how many rows indices do not cover, over all indices that can be extended.
+// unindexed returns the number of rows that indices do not cover, over all indices that can be extended.
 func unindexed(t *testing.T, table *engine.Table) (rows int64) {
 	t.Helper()
 	indices, err := indices.List(t.Context(), table, nil)
@@ -310,8 +201,8 @@ func unindexed(t *testing.T, table *engine.Table) (rows int64) {
 	return rows
 }
 
-// change does something to a table that leaves its indices, and says what.
-func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *engine.Table) string {
+// change makes a random change to a table that keeps its indices, and returns a description.
+func change(t *testing.T, random *rand.Rand, table, scanned *engine.Table) string {
 	t.Helper()
 	var err error
 	var done engine.Written
@@ -320,20 +211,20 @@ func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *engine
 	switch random.IntN(7) {
 	case 5:
 		what, filter = "folding", ""
-		x.fold(t, table)
+		fold(t, table)
 	case 0:
 		what, filter = "delete", fmt.Sprintf("(%s) AND id %% 9 = %d", filter, random.IntN(9))
-		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
+		expected = len(enginetest.IDs(t, scanned, newestVersion(t, scanned), filter))
 		done, err = table.Delete(t.Context(), filter)
 		changed = done.Deleted
 	case 1:
 		what, filter = "update", fmt.Sprintf("(%s) AND id %% 5 = %d", filter, random.IntN(5))
-		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
+		expected = len(enginetest.IDs(t, scanned, newestVersion(t, scanned), filter))
 		done, err = table.Update(t.Context(), []engine.Assignment{{Column: "i64", SQL: "i64 + 3"}, {Column: "s", SQL: "concat('word0', CAST(i8 AS string))"}}, filter)
 		changed = done.Updated
 	case 2:
 		what, filter = "update of another column", fmt.Sprintf("(%s) AND id %% 5 = %d", filter, random.IntN(5))
-		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
+		expected = len(enginetest.IDs(t, scanned, newestVersion(t, scanned), filter))
 		done, err = table.Update(t.Context(), []engine.Assignment{{Column: "id", SQL: "id + 1000"}}, filter)
 		changed = done.Updated
 	case 3:
@@ -357,21 +248,20 @@ func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *engine
 	return what + " where " + filter
 }
 
-// told is a log that counts what it is told.
-type told struct{ count *int }
+// counting is a log handler that counts messages.
+type counting struct{ count *int }
 
-func (l told) Enabled(context.Context, slog.Level) bool { return true }
-func (l told) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l told) WithGroup(string) slog.Handler            { return l }
+func (l counting) Enabled(context.Context, slog.Level) bool { return true }
+func (l counting) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l counting) WithGroup(string) slog.Handler            { return l }
 
-func (l told) Handle(context.Context, slog.Record) error {
+func (l counting) Handle(context.Context, slog.Record) error {
 	*l.count++
 	return nil
 }
 
-// An index whose files are damaged or gone is done without: the log is told, and the answer is
-// that of a scan.
-func TestIndicesThatCannotBeReadAreDoneWithout(t *testing.T) {
+// If the files of an index are damaged or missing, the log receives a warning, and the answer is that of a scan.
+func TestPrefilterScansWithoutAnUnreadableIndex(t *testing.T) {
 	for name, damage := range map[string]func(file []byte) []byte{
 		"cut off":   func(file []byte) []byte { return file[:len(file)/2] },
 		"no footer": func(file []byte) []byte { return append(file[:len(file)-4:len(file)-4], "none"...) },
@@ -390,41 +280,41 @@ func TestIndicesThatCannotBeReadAreDoneWithout(t *testing.T) {
 			{"fts", "metadata.lance", "contains_tokens(low, 'alpha')"},
 		} {
 			t.Run(name+" "+of.kind+" "+of.file, func(t *testing.T) {
-				x := openIndexed(t, of.kind)
-				x.damage(t, of.file, damage)
-				table, scanned, count := x.table("stable", 1000), x.table("stable", 0), 0
-				table.Engine().Logger = slog.New(told{&count})
-				x.compare(t, table, scanned, of.filter, name)
+				x := enginetest.OpenIndexed(t, of.kind)
+				damaged(t, x, of.file, damage)
+				count := 0
+				table, scanned := x.Table("stable", 1000, slog.New(counting{&count})), x.Table("stable", 0, nil)
+				compare(t, table, scanned, of.filter, name)
 				if count != 2 { // a query, and a count
-					t.Errorf("the log is told %d times, want 2", count)
+					t.Errorf("the log received %d warnings, want 2", count)
 				}
 				q := &query.Query{Filter: of.filter}
 				if plan, err := table.Analyze(t.Context(), engine.AsOf{}, q); err != nil || !strings.Contains(plan, "index_not_used=") {
-					t.Errorf("no word of it in the plan (error %v):\n%s", err, plan)
+					t.Errorf("the plan lacks index_not_used (error %v):\n%s", err, plan)
 				}
 			})
 		}
 	}
 }
 
-// damage changes all files of a name, or deletes them.
-func (x *indexed) damage(t *testing.T, name string, change func(file []byte) []byte) {
+// damaged changes all files with a name, or deletes them.
+func damaged(t *testing.T, x *enginetest.Indexed, name string, change func(file []byte) []byte) {
 	t.Helper()
-	for _, key := range x.keys {
+	for _, key := range x.Keys {
 		if !strings.HasSuffix(key, "/"+name) {
 			continue
 		}
-		file, _, err := x.store.Get(t.Context(), key)
+		file, _, err := x.Store.Get(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := x.store.Delete(t.Context(), key, objectstore.Condition{}); err != nil {
+		if err := x.Store.Delete(t.Context(), key, objectstore.Condition{}); err != nil {
 			t.Fatal(err)
 		}
 		if change == nil {
 			continue
 		}
-		if _, err := x.store.Put(t.Context(), key, change(file), objectstore.Condition{}); err != nil {
+		if _, err := x.Store.Put(t.Context(), key, change(file), objectstore.Condition{}); err != nil {
 			t.Fatal(err)
 		}
 	}

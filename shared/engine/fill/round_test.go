@@ -1,4 +1,4 @@
-package engine_test
+package fill_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/engine/udf"
@@ -26,7 +27,7 @@ import (
 	"tiltyard/shared/storage/objectstore/memstore"
 )
 
-// slow is a doubler whose calls take so long.
+// A slow function is a doubler whose calls take some time.
 type slow struct {
 	doubler
 	takes time.Duration
@@ -37,7 +38,7 @@ func (s *slow) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, erro
 	return s.doubler.Call(ctx, in)
 }
 
-// count returns rows with ids from first on.
+// count returns n rows whose ids begin with first.
 func count(first, n int) dataset.Rows {
 	s := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
 	b := array.NewInt64Builder(arrowmemory.DefaultAllocator)
@@ -57,13 +58,13 @@ func divided(t interface {
 	_, err := fill.Run(t.Context(), table, b)
 	var d *fill.Divided
 	if !errors.As(err, &d) {
-		t.Fatalf("got %v, want that the backfill is divided", err)
+		t.Fatalf("got %v, want an error that divides the run", err)
 	}
 	return d.Round
 }
 
-// inRounds does a backfill in rounds, whose parts are interrupted each time that they keep their pieces. It
-// returns the result, how many rounds there were, and how often pieces were kept.
+// inRounds runs a backfill in rounds, and interrupts their parts each time that they store their pieces. It returns the
+// result, the number of rounds, and how often pieces were stored.
 func inRounds(ctx context.Context, table *engine.Table, b fill.Order, r *fill.Round) (done fill.Result, rounds, kept int, err error) {
 	interrupted := errors.New("interrupted")
 	for ; r != nil; rounds++ {
@@ -106,12 +107,12 @@ func inRounds(ctx context.Context, table *engine.Table, b fill.Order, r *fill.Ro
 	return done, rounds, kept, nil
 }
 
-// A fragment whose function takes longer than a worker has is computed in pieces, each call once, whatever
-// interrupts the worker between them.
-func TestBackfillComputesALongFragmentInPieces(t *testing.T) {
+// A fragment that takes longer than the time limit of a worker is computed in pieces. Each call runs once, although the
+// worker is interrupted after each piece.
+func TestPartComputesALongFragmentInPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rows = 55*4096 + 100
-		table := tableIn(memstore.New(), engine.Limits{})
+		table := enginetest.Table(memstore.New(), engine.Limits{})
 		if _, err := table.CreateAs(t.Context(), count(0, rows), dataset.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -161,15 +162,15 @@ func TestBackfillComputesALongFragmentInPieces(t *testing.T) {
 	})
 }
 
-// In parts a backfill gives the values and the counts that it gives as a whole.
-func TestPartsGiveTheSameValues(t *testing.T) {
+// A backfill in parts gives the same values and counts as an undivided one.
+func TestPartGivesTheValuesOfAnUndividedRun(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var tables [2]*engine.Table
 		sizes := rapid.SliceOfN(rapid.IntRange(1, 40), 1, 6).Draw(rt, "fragments")
 		gone := rapid.IntRange(2, 9).Draw(rt, "deleted")
 		opts := dataset.CreateOptions{StableRowIDs: rapid.Bool().Draw(rt, "stable row ids")}
 		for i := range tables {
-			table := tableIn(memstore.New(), engine.Limits{})
+			table := enginetest.Table(memstore.New(), engine.Limits{})
 			first := 0
 			for j, n := range sizes {
 				write := table.Insert
@@ -196,7 +197,7 @@ func TestPartsGiveTheSameValues(t *testing.T) {
 			PerCommit: rapid.IntRange(0, 3).Draw(rt, "per commit"), Fragments: rapid.IntRange(0, 4).Draw(rt, "most fragments"),
 			Parts: rapid.IntRange(0, 5).Draw(rt, "concurrency"),
 		}
-		for range 2 { // the second time little is left
+		for range 2 { // the second time few rows are left
 			want, err := fill.Run(t.Context(), tables[0], b)
 			if err != nil {
 				rt.Fatal(err)

@@ -1,4 +1,4 @@
-package engine_test
+package fill_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/engine/udf"
@@ -22,10 +23,10 @@ import (
 	"tiltyard/shared/protocol/schemaapi"
 )
 
-// doubler returns twice its parameter, and fails for numbers that are in bad.
+// A doubler is a function that returns twice its parameter, and fails for the numbers in bad.
 type doubler struct {
 	bad    []int64
-	rows   int // that it was called with
+	rows   int // of all calls
 	closed int
 	breaks func(*udf.Result)
 }
@@ -45,7 +46,7 @@ func (d *doubler) Call(_ context.Context, in arrow.RecordBatch) (udf.Result, err
 		if slices.Contains(d.bad, ids.Value(i)) {
 			result.Failed = append(result.Failed, udf.Failure{Row: i, Type: "Bad", Message: ids.ValueStr(i)})
 		}
-		b.Append(2 * ids.Value(i)) // also for rows that fail: nobody may see it
+		b.Append(2 * ids.Value(i)) // also for rows that fail: the value must not be stored
 	}
 	s := arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
 	result.Outputs = array.NewRecordBatch(s, []arrow.Array{b.NewArray()}, in.NumRows())
@@ -55,7 +56,7 @@ func (d *doubler) Call(_ context.Context, in arrow.RecordBatch) (udf.Result, err
 	return result, nil
 }
 
-// use declares the column double by a function of id.
+// use declares the column double as the result of a function of id.
 func use(nullable bool) computed.Use {
 	no := false
 	field := functionapi.Field{Name: "n", ArrowType: "int64", Nullable: true}
@@ -74,10 +75,10 @@ func use(nullable bool) computed.Use {
 	}}
 }
 
-// functionTable is computedTable whose column a function computes.
+// functionTable is [enginetest.CreateComputed], but a function computes the column.
 func functionTable(t *testing.T, nullable bool) *engine.Table {
 	t.Helper()
-	_, table := computedTable(t)
+	_, table := enginetest.CreateComputed(t)
 	if _, err := evolution.DropColumns(t.Context(), table, []string{"double"}); err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +88,7 @@ func functionTable(t *testing.T, nullable bool) *engine.Table {
 	return table
 }
 
+// fill runs a backfill of the column with the function.
 func (d *doubler) fill(t *testing.T, table *engine.Table, where string) (fill.Result, []fill.RowFailure, error) {
 	t.Helper()
 	var failed []fill.RowFailure
@@ -103,8 +105,8 @@ func (d *doubler) fill(t *testing.T, table *engine.Table, where string) (fill.Re
 	return got, failed, err
 }
 
-// Rows that fail stay null, are counted, and are told with their place in the fragment.
-func TestRowsWhoseFunctionFails(t *testing.T) {
+// Rows whose function fails stay null, are counted, and are reported with their place in the fragment.
+func TestRunReportsRowsWhoseFunctionFails(t *testing.T) {
 	table := functionTable(t, false)
 	if _, err := table.Delete(t.Context(), "id = 3"); err != nil {
 		t.Fatal(err)
@@ -130,12 +132,12 @@ func TestRowsWhoseFunctionFails(t *testing.T) {
 	if rows := doubles(t, table); !slices.Equal(rows, []string{"1:2", "2:(null)", "4:(null)", "5:10", "(null):(null)"}) {
 		t.Errorf("rows are %q", rows)
 	}
-	// Only what failed is tried again.
+	// Another run tries only the failed rows.
 	f = &doubler{bad: []int64{4}}
 	if got, _, err := f.fill(t, table, ""); err != nil || got.Assigned != 1 || got.Failed != 2 || f.rows != 3 {
 		t.Errorf("again: got %+v, %v, called with %d rows", got, err, f.rows)
 	}
-	// A condition computes rows that have a value, too; one that fails then loses it.
+	// A condition also selects rows that have a value. If the function now fails, the value is lost.
 	f = &doubler{bad: []int64{1}}
 	if got, _, err := f.fill(t, table, "id < 3"); err != nil || got.Assigned != 1 || got.Failed != 1 || f.rows != 2 {
 		t.Errorf("with a condition: got %+v, %v, called with %d rows", got, err, f.rows)
@@ -145,8 +147,8 @@ func TestRowsWhoseFunctionFails(t *testing.T) {
 	}
 }
 
-// Where the output may be null, another column knows which rows have one.
-func TestAssignmentsOfNullableOutputs(t *testing.T) {
+// If the output may be null, another column records which rows have one.
+func TestRunFillsNullableOutputsOnce(t *testing.T) {
 	table := functionTable(t, true)
 	f := &doubler{bad: []int64{2}}
 	if got, _, err := f.fill(t, table, ""); err != nil || got.Assigned != 5 || got.Failed != 1 {
@@ -173,8 +175,8 @@ func TestAssignmentsOfNullableOutputs(t *testing.T) {
 	}
 }
 
-// A runtime that returns something else than the function declares ends the backfill.
-func TestResultsThatAreNotWhatIsDeclared(t *testing.T) {
+// A result that differs from the declaration of the function ends the run.
+func TestRunRefusesResultsThatAreNotDeclared(t *testing.T) {
 	for name, breaks := range map[string]func(*udf.Result){
 		"returned 1 rows":      func(r *udf.Result) { r.Outputs = r.Outputs.NewSlice(0, 1) },
 		"of 0 columns":         func(r *udf.Result) { r.Outputs = array.NewRecordBatch(arrow.NewSchema(nil, nil), nil, 2) },
@@ -195,7 +197,7 @@ func TestResultsThatAreNotWhatIsDeclared(t *testing.T) {
 	}
 }
 
-func TestFunctionsThatCannotBeOpened(t *testing.T) {
+func TestRunRefusesFunctionsThatCannotBeOpened(t *testing.T) {
 	table := functionTable(t, false)
 	if _, err := fill.Run(t.Context(), table, fill.Order{Column: "double"}); !protocol.HasCode(err, protocol.Unsupported) {
 		t.Errorf("without runtimes: got %v, want Unsupported", err)

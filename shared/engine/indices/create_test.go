@@ -1,8 +1,7 @@
-package engine_test
+package indices_test
 
 import (
 	"errors"
-	"log/slog"
 	"slices"
 	"testing"
 
@@ -16,27 +15,26 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Indices that the engine builds in place of those of native Lance answer as these do.
-func TestIndicesThatAreBuiltHereAnswerAsNativeOnes(t *testing.T) {
+// The indices of native Lance are replaced, and the new ones must give the same answers.
+func TestCreateBuildsIndicesThatAnswerAsNativeOnes(t *testing.T) {
 	for of, kind := range map[string]indexmeta.Kind{
 		"btree": indexmeta.BTree, "bitmap": indexmeta.Bitmap, "labellist": indexmeta.LabelList, "ngram": indexmeta.Ngram,
 		"zonemap": indexmeta.ZoneMap, "bloomfilter": indexmeta.BloomFilter, "fm": indexmeta.FM,
 	} {
-		x := openIndexed(t, of)
+		x := enginetest.OpenIndexed(t, of)
 		newest := map[string]int64{}
-		for _, c := range x.cases {
+		for _, c := range x.Cases {
 			newest[c.Table] = max(newest[c.Table], c.Version)
 		}
 		for name, version := range newest {
-			t.Run(of+" "+name, func(t *testing.T) { x.rebuild(t, name, version, kind) })
+			t.Run(of+" "+name, func(t *testing.T) { rebuild(t, x, name, version, kind) })
 		}
 	}
 }
 
-// rebuild replaces the indices of a version of a table, and asks it for the cases of that version.
-func (x *indexed) rebuild(t *testing.T, name string, version int64, kind indexmeta.Kind) {
-	table := x.table(name, 1000)
-	table.Engine().Logger = slog.New(failing{t})
+// rebuild replaces the indices of a version of a table, and runs the cases of that version.
+func rebuild(t *testing.T, x *enginetest.Indexed, name string, version int64, kind indexmeta.Kind) {
+	table := x.Table(name, 1000, enginetest.NoWarnings(t))
 	was, err := indices.List(t.Context(), table, &version)
 	if err != nil {
 		t.Fatal(err)
@@ -51,19 +49,19 @@ func (x *indexed) rebuild(t *testing.T, name string, version int64, kind indexme
 			t.Errorf("%s: got %+v, %v; want another index, of all rows", old.Name, built, err)
 		}
 	}
-	for _, c := range x.cases {
+	for _, c := range x.Cases {
 		if c.Table != name || c.Version != version {
 			continue
 		}
-		if got := idsOf(t, table, made.Version, c.Filter); !slices.Equal(got, c.IDs) {
+		if got := enginetest.IDs(t, table, made.Version, c.Filter); !slices.Equal(got, c.IDs) {
 			t.Errorf("%s: got %v, want %v", c.Filter, got, c.IDs)
 		}
 	}
 }
 
-func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
-	x := openIndexed(t, "btree")
-	table := x.table("plain", 1000)
+func TestCreateRefusesIndicesThatCannotBeBuilt(t *testing.T) {
+	x := enginetest.OpenIndexed(t, "btree")
+	table := x.Table("plain", 1000, nil)
 	before, err := table.Newest(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +83,8 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 		{"a name that is taken", indexbuild.Index{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: indexmeta.BTree}, protocol.TableIndexAlreadyExists},
 	} {
 		_, err := indices.Create(t.Context(), table, c.n)
-		wantCode(t, c.what, err, c.code)
-		wantCode(t, c.what+", checked", indices.Check(t.Context(), table, c.n), c.code)
+		enginetest.WantCode(t, c.what, err, c.code)
+		enginetest.WantCode(t, c.what+", checked", indices.Check(t.Context(), table, c.n), c.code)
 	}
 	refused := errors.New("refused")
 	refusing := table.ConfirmWith(func() error { return refused })

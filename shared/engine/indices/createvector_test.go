@@ -1,4 +1,4 @@
-package engine_test
+package indices_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/index/ivf"
@@ -14,12 +15,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// An index of vectors that is built here finds nearly what the vectors themselves say is nearest, in
-// all partitions, before and after the rows that it covers are fewer.
-func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
-	x := openSearched(t)
+// A search of all partitions of a new index finds nearly the same rows as a search without the index.
+func TestCreateBuildsVectorIndicesThatFindTheNearestRows(t *testing.T) {
+	x := enginetest.OpenSearched(t)
 	built := map[string]bool{}
-	for _, c := range x.cases {
+	for _, c := range x.Cases {
 		if built[c.Table+c.Column] {
 			continue
 		}
@@ -33,7 +33,7 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 			if metric == "hamming" && !strings.HasSuffix(kind, "FLAT") {
 				continue
 			}
-			table, recipe := x.table(t, c.Table), ivf.Recipe{Kind: kind, Metric: metric, Partitions: 3}
+			table, recipe := x.Table(c.Table, enginetest.NoWarnings(t)), ivf.Recipe{Kind: kind, Metric: metric, Partitions: 3}
 			if strings.HasSuffix(kind, "PQ") {
 				recipe.SubVectors, recipe.Bits = 8, 4 // the tables have too few rows for 8 bits
 			}
@@ -63,6 +63,7 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 	}
 }
 
+// indicesOn returns the names of the vector indices of a column.
 func indicesOn(t *testing.T, table *engine.Table, column string) []string {
 	t.Helper()
 	indices, err := indices.List(t.Context(), table, nil)
@@ -78,16 +79,16 @@ func indicesOn(t *testing.T, table *engine.Table, column string) []string {
 	return names
 }
 
-// checkFound checks that a search by the index finds nine of ten rows that are nearest, when it measures
-// again those that the index finds.
-func checkFound(t *testing.T, table *engine.Table, c searchedCase, version int64, kind, metric string) {
+// checkFound checks that a search by the index finds nine of the ten nearest rows if it measures the rows that the index
+// returns again.
+func checkFound(t *testing.T, table *engine.Table, c enginetest.SearchedCase, version int64, kind, metric string) {
 	t.Helper()
 	refine, k := int64(5), int64(10)
 	measure, err := vector.ParseMetric(metric)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, q := engine.AsOf{Version: &version}, c.query(t)
+	at, q := engine.AsOf{Version: &version}, c.Query(t)
 	near := q.Nearest
 	q.Limit, q.Filter, q.FastSearch = &k, "", false
 	near.Metric, near.MinProbes, near.MaxProbes, near.Refine = &measure, 99, 99, &refine
@@ -96,12 +97,12 @@ func checkFound(t *testing.T, table *engine.Table, c searchedCase, version int64
 	if err != nil || !strings.Contains(plan, "SearchIndex: index=built on "+c.Column+", type="+kind) {
 		t.Fatalf("%s of %s: no index in\n%s; error %v", kind, c.Table, plan, err)
 	}
-	found := nearRows(t, table, at, q)
+	found := enginetest.Neighbors(t, table, at, q)
 	near.BypassIndex = true
-	want, common := nearRows(t, table, at, q), 0
+	want, common := enginetest.Neighbors(t, table, at, q), 0
 	for _, w := range want {
 		for _, g := range found {
-			if g.id == w.id {
+			if g.ID == w.ID {
 				common++
 			}
 		}
@@ -111,10 +112,10 @@ func checkFound(t *testing.T, table *engine.Table, c searchedCase, version int64
 	}
 }
 
-func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
-	x := openSearched(t)
-	c := x.cases[0]
-	table := x.table(t, c.Table)
+func TestCheckRefusesUnsuitableRecipes(t *testing.T) {
+	x := enginetest.OpenSearched(t)
+	c := x.Cases[0]
+	table := x.Table(c.Table, enginetest.NoWarnings(t))
 	for what, n := range map[string]indexbuild.Index{
 		"a column of numbers":    {Column: "id", Params: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
 		"L2 of bytes":            {Column: "u8", Params: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
@@ -127,8 +128,8 @@ func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
 		"codes of another width": {Column: c.Column, Params: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Bits: 4}},
 	} {
 		n.Name, n.Kind = "x", indexmeta.Vector
-		wantCode(t, what, indices.Check(t.Context(), table, n), protocol.InvalidInput)
+		enginetest.WantCode(t, what, indices.Check(t.Context(), table, n), protocol.InvalidInput)
 	}
 	unknown := indexbuild.Index{Name: "x", Column: c.Column, Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_HNSW_RQ", Metric: "l2"}}
-	wantCode(t, "a kind that is not built", indices.Check(t.Context(), table, unknown), protocol.Unsupported)
+	enginetest.WantCode(t, "a kind that is not built", indices.Check(t.Context(), table, unknown), protocol.Unsupported)
 }

@@ -1,4 +1,4 @@
-package engine_test
+package fill_test
 
 import (
 	"context"
@@ -9,44 +9,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/engine/maintenance"
-	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/branches"
-	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/objectstore/faultstore"
-	"tiltyard/shared/storage/objectstore/memstore"
 )
-
-// computedTable makes a table of three fragments with the column double, which is id * 2 and not filled.
-func computedTable(t *testing.T) (*memstore.Store, *engine.Table) {
-	t.Helper()
-	objects := memstore.New()
-	table := tableIn(objects, engine.Limits{})
-	columns := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
-	if _, err := table.CreateAs(t.Context(), rowsJSON(t, columns, `[{"id":1},{"id":2}]`), dataset.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, more := range []string{`[{"id":3},{"id":4}]`, `[{"id":5},{"id":null}]`} {
-		if _, err := table.Insert(t.Context(), rowsJSON(t, columns, more)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := evolution.AddComputedColumns(t.Context(), table, []engine.Assignment{{Column: "double", SQL: "id * 2"}}, computed.Schedule{}); err != nil {
-		t.Fatal(err)
-	}
-	return objects, table
-}
 
 // doubles returns the rows of a table in the form id:double.
 func doubles(t *testing.T, table *engine.Table) []string {
@@ -75,8 +52,8 @@ func doubles(t *testing.T, table *engine.Table) []string {
 
 var filledDoubles = []string{"1:2", "2:4", "3:6", "4:8", "5:10", "(null):(null)"}
 
-func TestBackfill(t *testing.T) {
-	_, table := computedTable(t)
+func TestRunFillsRowsWithoutAValue(t *testing.T) {
+	_, table := enginetest.CreateComputed(t)
 	filled := func(b fill.Order, assigned, remaining int64, want ...string) {
 		t.Helper()
 		b.Column = "double"
@@ -97,7 +74,7 @@ func TestBackfill(t *testing.T) {
 	}
 	filled(fill.Order{}, 0, 0, filledDoubles...)
 	if now, err := table.Newest(t.Context()); err != nil || now != newest {
-		t.Errorf("a backfill of nothing made version %d of %d, %v", now, newest, err)
+		t.Errorf("a run without rows to fill made version %d of %d, %v", now, newest, err)
 	}
 	if _, err := table.Update(t.Context(), []engine.Assignment{{Column: "id", SQL: "id + 5"}}, "id = 5"); err != nil {
 		t.Fatal(err)
@@ -113,25 +90,24 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
-// Whatever call of the storage fails, each row has either no value or the right one, and another backfill
-// fills all of them.
-func TestBackfillThatFailsIsContinued(t *testing.T) {
+// Whichever call of the storage fails, each row has either no value or the correct one, and another run fills all rows.
+func TestRunContinuesAfterAnyStorageFault(t *testing.T) {
 	for _, fault := range []faultstore.Fault{
 		{Crash: true, Err: faultstore.ErrCrashed}, {Crash: true, Lost: true}, {Lost: true},
 	} {
 		at := int64(1)
 		for ; ; at++ {
-			objects, _ := computedTable(t)
+			objects, _ := enginetest.CreateComputed(t)
 			var calls atomic.Int64
-			faultAt := at // a request may outlive the backfill that began it
-			faulty := tableIn(faultstore.New(objects, func(faultstore.Call) faultstore.Fault {
+			faultAt := at // a request may outlive the run that began it
+			faulty := enginetest.Table(faultstore.New(objects, func(faultstore.Call) faultstore.Fault {
 				if calls.Add(1) == faultAt {
 					return fault
 				}
 				return faultstore.Fault{}
 			}), engine.Limits{})
 			_, _ = fill.Run(t.Context(), faulty, fill.Order{Column: "double", PerCommit: 1})
-			after := tableIn(objects, engine.Limits{})
+			after := enginetest.Table(objects, engine.Limits{})
 			for i, row := range doubles(t, after) {
 				if id, _, _ := strings.Cut(row, ":"); row != filledDoubles[i] && row != id+":(null)" {
 					t.Fatalf("call %d, %+v: got row %s", at, fault, row)
@@ -148,13 +124,13 @@ func TestBackfillThatFailsIsContinued(t *testing.T) {
 			}
 		}
 		if at < 10 {
-			t.Fatalf("a backfill made %d calls, want 10 at least", at)
+			t.Fatalf("a run made %d calls, want at least 10", at)
 		}
 	}
 }
 
-func TestBackfillsThatAreRefused(t *testing.T) {
-	_, table := computedTable(t)
+func TestRunRefusesInvalidOrders(t *testing.T) {
+	_, table := enginetest.CreateComputed(t)
 	if _, err := evolution.AddComputedColumns(t.Context(), table, []engine.Assignment{{Column: "four", SQL: "double * 2"}, {Column: "bad", SQL: "id / 0"}}, computed.Schedule{}); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +144,7 @@ func TestBackfillsThatAreRefused(t *testing.T) {
 		{fill.Order{Column: "double", Where: "nope = 1"}, protocol.InvalidInput},
 		{fill.Order{Column: "double", Where: "id"}, protocol.InvalidInput},
 		{fill.Order{Column: "double", Version: &gone}, protocol.TableVersionNotFound},
-		{fill.Order{Column: "four"}, protocol.InvalidInput}, // its input is not filled
+		{fill.Order{Column: "four"}, protocol.InvalidInput}, // its input has rows without a value
 		{fill.Order{Column: "bad"}, protocol.InvalidInput},
 	} {
 		_, err := fill.Run(t.Context(), table, c.order)
@@ -179,12 +155,12 @@ func TestBackfillsThatAreRefused(t *testing.T) {
 	}
 }
 
-// A backfill that is stopped after each commit goes on from there: it computes each row once, also with a
-// condition that holds for rows with a value, and counts all of them.
-func TestBackfillGoesOnWhereItWas(t *testing.T) {
+// A run that is stopped after each commit continues from there: it computes each row once, also if its condition is true for
+// rows with a value, and counts all of them.
+func TestRunContinuesFromItsState(t *testing.T) {
 	errStop := errors.New("stop")
 	for _, where := range []string{"", "id IS NOT NULL"} {
-		_, table := computedTable(t)
+		_, table := enginetest.CreateComputed(t)
 		var from *fill.State
 		runs := 0
 		for ; ; runs++ {
@@ -219,14 +195,14 @@ func TestBackfillGoesOnWhereItWas(t *testing.T) {
 		}
 		again, err := fill.Run(t.Context(), table, fill.Order{Column: "double"})
 		if err != nil || where == "" && again.Published != nil {
-			t.Errorf("where %q: another backfill: got %+v, %v; want nothing to do", where, again, err)
+			t.Errorf("where %q: another run: got %+v, %v; want nothing to do", where, again, err)
 		}
 	}
 }
 
-// A backfill whose version was cleaned up in the meantime goes on with the newest one.
-func TestBackfillGoesOnWithoutItsVersion(t *testing.T) {
-	_, table := computedTable(t)
+// A run whose source version was cleaned up continues on the newest version.
+func TestRunContinuesWithoutItsSourceVersion(t *testing.T) {
+	_, table := enginetest.CreateComputed(t)
 	got, err := fill.Run(t.Context(), table, fill.Order{Column: "double", From: &fill.State{Result: fill.Result{Assigned: 2, Source: 99}, Scope: 99, Next: 1}})
 	if err != nil || got.Assigned != 7 {
 		t.Errorf("got %+v, %v; want the 2 rows of before and 5", got, err)
@@ -234,8 +210,8 @@ func TestBackfillGoesOnWithoutItsVersion(t *testing.T) {
 }
 
 // Failures are stored before the values of their fragment are committed.
-func TestBackfillSavesBeforeItCommits(t *testing.T) {
-	_, table := computedTable(t)
+func TestRunSavesFailuresBeforeItCommits(t *testing.T) {
+	_, table := enginetest.CreateComputed(t)
 	saved := 0
 	_, err := fill.Run(t.Context(), table, fill.Order{Column: "double", PerCommit: 1, Save: func(context.Context, int64) error {
 		if saved++; saved == 2 {
@@ -251,97 +227,9 @@ func TestBackfillSavesBeforeItCommits(t *testing.T) {
 	}
 }
 
-func TestValuesOfComputedColumnsAreNotWritten(t *testing.T) {
-	_, table := computedTable(t)
-	both := arrow.NewSchema([]arrow.Field{
-		{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, {Name: "double", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
-	}, nil)
-	declared := arrow.NewSchema([]arrow.Field{
-		{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true, Metadata: arrow.MetadataFrom(map[string]string{"computed_column.kind": "sql"})},
-	}, nil)
-	rows := func(s *arrow.Schema) dataset.Rows { return rowsJSON(t, s, `[{"id":7}]`) } // null counts as a value
-	writes := map[string]func() (engine.Written, error){
-		"insert":    func() (engine.Written, error) { return table.Insert(t.Context(), rows(both)) },
-		"overwrite": func() (engine.Written, error) { return table.OverwriteRows(t.Context(), rows(both)) },
-		"declare":   func() (engine.Written, error) { return table.OverwriteRows(t.Context(), rows(declared)) },
-		"merge": func() (engine.Written, error) {
-			return table.Merge(t.Context(), rows(both), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true})
-		},
-		"part": func() (engine.Written, error) {
-			_, err := table.WritePart(t.Context(), rows(both), false)
-			return engine.Written{}, err
-		},
-		"part of an overwrite": func() (engine.Written, error) {
-			_, err := table.WritePart(t.Context(), rows(declared), true)
-			return engine.Written{}, err
-		},
-	}
-	for name, write := range writes {
-		before, err := table.Newest(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = write()
-		if protocol.CodeOf(err) != protocol.InvalidInput {
-			t.Errorf("%s: got %v, want InvalidInput", name, err)
-		}
-		if after, err := table.Newest(t.Context()); err != nil || after != before {
-			t.Errorf("%s: made version %d of %d, %v", name, after, before, err)
-		}
-	}
-	// Another process has dropped the column, which this one does not know yet.
-	_, table = computedTable(t)
-	if _, err := evolution.DropColumns(t.Context(), table, []string{"double"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := evolution.AddNullColumns(t.Context(), table, arrow.NewSchema(both.Fields()[1:], nil)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := table.Insert(t.Context(), rows(both)); err != nil {
-		t.Errorf("a column that is not computed any more: %v", err)
-	}
-}
-
-func TestCleanupDeletesSidecarsThatNoVersionNames(t *testing.T) {
-	objects, table := computedTable(t)
-	sidecars := func() int {
-		page, err := objects.List(t.Context(), objectstore.ListOptions{Prefix: "t.lance/_computed/"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(page.Objects)
-	}
-	for _, more := range []string{`[{"id":7}]`, `[{"id":8}]`} {
-		if _, err := fill.Run(t.Context(), table, fill.Order{Column: "double"}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := table.Insert(t.Context(), rowsJSON(t, arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil), more)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	clean := func(before time.Time, want int) {
-		t.Helper()
-		if _, err := maintenance.DeleteOrphans(t.Context(), table, before, false, func(int) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-		if got := sidecars(); got != want {
-			t.Errorf("%d sidecars, want %d", got, want)
-		}
-	}
-	clean(time.Now().Add(time.Hour), 2) // versions name both
-	if _, err := maintenance.ExpireVersions(t.Context(), table, cleanup.Expiry{Before: time.Now().Add(time.Hour), Keep: 1}); err != nil {
-		t.Fatal(err)
-	}
-	clean(time.Now().Add(-time.Hour), 2) // they may belong to a commit that is being made
-	clean(time.Now().Add(time.Hour), 1)
-	if got, err := fill.Run(t.Context(), table, fill.Order{Column: "double"}); err != nil || got.Assigned != 1 {
-		t.Errorf("after the cleanup: got %+v, %v; want the row that was inserted last", got, err)
-	}
-}
-
-// A branch begins with what is known of the values of its table, and keeps what it computes itself.
-func TestBranchKnowsWhichValuesAreFresh(t *testing.T) {
-	objects, table := computedTable(t)
+// A branch inherits which values of its table are current, and records the values that it computes itself.
+func TestRunOnABranchFillsOnlyStaleValues(t *testing.T) {
+	objects, table := enginetest.CreateComputed(t)
 	if _, err := fill.Run(t.Context(), table, fill.Order{Column: "double"}); err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +254,7 @@ func TestBranchKnowsWhichValuesAreFresh(t *testing.T) {
 	filled(0)
 	page, err := objects.List(t.Context(), objectstore.ListOptions{Prefix: "t.lance/tree/b/_computed/"})
 	if err != nil || len(page.Objects) > 0 {
-		t.Errorf("the branch has %d sidecars of its own, %v; they lie with the table", len(page.Objects), err)
+		t.Errorf("the branch has %d sidecars of its own, %v; want them in the folder of the table", len(page.Objects), err)
 	}
 	before := time.Now().Add(time.Hour)
 	if _, err := maintenance.DeleteOrphans(t.Context(), table, before, false, func(int) error { return nil }); err != nil {

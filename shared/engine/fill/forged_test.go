@@ -1,4 +1,4 @@
-package engine_test
+package fill_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"tiltyard/shared/protocol/schemaapi"
 )
 
-// alterations returns JSON values like one, in each of which one part is another or gone.
+// alterations returns variants of a JSON value. Each has one part replaced or removed.
 func alterations(value any) (all []any) {
 	all = []any{nil, "", "x", -1, 1e18, []any{}, map[string]any{}, []any{value, value}, map[string]any{"x": value}}
 	switch value := value.(type) {
@@ -45,9 +45,9 @@ func alterations(value any) (all []any) {
 	return all
 }
 
-// Who writes to the files of a table can declare any use of a function. What does not fit ends with an error that
-// has a code, and calls nothing with other types than the function declares.
-func TestHostileUsesOfFunctionsAreRefused(t *testing.T) {
+// A writer of the files of a table can declare any binding of a function. An invalid one ends with an error that has a code,
+// and the function is not called with types that it does not declare.
+func TestRunRefusesForgedBindings(t *testing.T) {
 	table := functionTable(t, true)
 	var declared string
 	err := engine.Do(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) error {
@@ -79,7 +79,7 @@ func TestHostileUsesOfFunctionsAreRefused(t *testing.T) {
 			return &doubler{}, []arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil
 		}})
 		_, behind := fill.AllBehind(t.Context(), table)
-		for what, err := range map[string]error{"check": checked, "fill": filled, "look": behind} {
+		for what, err := range map[string]error{"check": checked, "fill": filled, "behind": behind} {
 			if known := (*protocol.Error)(nil); err != nil && !errors.As(err, &known) {
 				t.Errorf("%s of %s: got %v, want an error with a code", what, text, err)
 			}
