@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
@@ -130,6 +131,7 @@ def main() -> None:
     if given.child:
         child.run(json.loads(given.child))
         return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended by a signal"))  # and with it the engines
     with tempfile.TemporaryDirectory(prefix="tiltyard-peers-", dir=given.root) as place:
         os.chmod(place, 0o755)
         run = Run(given, pathlib.Path(place))

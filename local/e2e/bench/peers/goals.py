@@ -10,9 +10,9 @@ from peers.texts import KINDS
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    figure: str  # engine/kind/figure; in brackets, as in a shell, where it stands for several
+    figure: str  # engine/kind/figure; * stands for any characters
     limit: float
-    of: str = ""  # of this figure instead of a number; * is the kind that the figure has
+    of: str = ""  # times this figure; * is the kind of ours
     least: bool = False  # the limit is the least, not the most
     size: str = "*"
     less: str = ""  # a figure that is taken off before
@@ -75,11 +75,19 @@ def goals(size: str, name: str) -> list[Goal]:
 
 
 def missed(size: str, figures: dict[str, float]) -> list[str]:
-    """A line for each goal that is not met."""
-    lines = []
+    """A line for each goal that is not met, also because no effort reaches its recall."""
+    lines = [f"{size}: {name}: no effort reaches this recall ({goal.text()})" for goal in GOALS for name in unreached(goal, size, figures)]
     for name in figures:
         for goal in goals(size, name):
             if goal.met(figures, name) is False:
                 less = " less that of a count" if goal.less else ""
                 lines.append(f"{size}: {name}{less}: {goal.value(figures, name):.3g} ({goal.text()}, which is {goal.bound(figures, name):.3g})")
     return lines
+
+
+def unreached(goal: Goal, size: str, figures: dict[str, float]) -> list[str]:
+    engine, kind, figure = goal.figure.split("/", 2)
+    if " at " not in figure or not fnmatch.fnmatch(size, goal.size):
+        return []
+    built = [name for name in figures if fnmatch.fnmatch(name, f"{engine}/{kind}/build s")]
+    return [name for name in (one.removesuffix("build s") + figure for one in built) if name not in figures]

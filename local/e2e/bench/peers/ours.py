@@ -14,7 +14,7 @@ from wire import Line
 
 GRAPH = {"m": EDGES, "ef_construction": CONSIDERED}
 WIDTHS = [10, 20, 40, 60, 80, 120, 160, 240, 400, 800]
-NARROW = ladder(nprobes=[1, 2, 4, 8, 16], refine_factor=[None, 2, 5, 10, 20])
+NARROW = ladder(nprobes=[1, 2, 4, 8, 16], refine_factor=[None, 2, 5, 10, 20, 50])
 
 # Before they are measured again, twice as many neighbours are found as are wanted, which is the least ef of LanceDB.
 WIDE = [step for step in ladder(ef=WIDTHS, refine_factor=[None, 2]) if step["ef"] >= NEAREST * step.get("refine_factor", 1)]

@@ -1,4 +1,4 @@
-"""Recall over milliseconds, one curve for each index, as a picture."""
+"""Recall over milliseconds, one curve for each index and one colour for each engine, as a picture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def draw(file: pathlib.Path, sizes: dict[str, list[dict]]) -> None:
     matplotlib.use("Agg")  # no window
     from matplotlib import pyplot
 
-    figure, frames = pyplot.subplots(1, len(sizes), figsize=(9 * len(sizes), 7), squeeze=False, layout="constrained")
+    figure, frames = pyplot.subplots(1, len(sizes), figsize=(12 * len(sizes), 7), squeeze=False, layout="constrained")
     for frame, (size, results) in zip(frames[0], sizes.items()):
         marks: dict[str, str] = {}
         for result in results:
@@ -43,7 +43,7 @@ def draw(file: pathlib.Path, sizes: dict[str, list[dict]]) -> None:
         frame.set_ylabel("recall")
         frame.set_ylim(LEAST, MOST)
         frame.grid(True, which="both", alpha=0.25)
-        frame.legend(fontsize=8, loc="lower right")
+        frame.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1.01, 1))
     figure.savefig(file, dpi=110)
     pyplot.close(figure)
 
