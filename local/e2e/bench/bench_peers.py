@@ -134,12 +134,15 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended by a signal"))  # and with it the engines
     with tempfile.TemporaryDirectory(prefix="tiltyard-peers-", dir=given.root) as place:
         os.chmod(place, 0o755)
-        run = Run(given, pathlib.Path(place))
-        for size in given.sizes:
-            run.vectors(size)
-        documents = f"{given.documents} documents"
-        if given.documents and not given.kinds:
-            run.texts(documents)
+        run, documents = Run(given, pathlib.Path(place)), f"{given.documents} documents"
+        try:
+            for size in given.sizes:
+                run.vectors(size)
+            if given.documents and not given.kinds:
+                run.texts(documents)
+        except (KeyboardInterrupt, SystemExit):  # what is known is told, but not kept as that of a whole run
+            run.left_out.append("all that comes after: the run was interrupted")
+            given.history = given.picture = None
         print(run.report(documents))
         if given.picture:
             from peers import picture

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-warnings.filterwarnings("ignore", category=RuntimeWarning, module="platformdirs")  # without a session, sockets lie in $TMPDIR
+warnings.filterwarnings("ignore", module="platformdirs")  # without a session, sockets lie in $TMPDIR
 
 import pgserver
 import psycopg
