@@ -19,7 +19,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda screenshots check test test-all bench bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
+.PHONY: help release run run-lambda screenshots check test test-all bench bench-peers bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ test-all: ## run all checks: also lint, races, the functions, other clients, sto
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/bench.py $(ARGS)
 	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/bench_engine.py $(ARGS)
+
+bench-peers: tiltyard .venv-peers/ready ## compare searches with LanceDB, pgvector, FAISS and others: ARGS='--sizes 100000x128,1000000x128'
+	env E2E_BINARY=$(CURDIR)/bin/tiltyard PYTHONPATH=local/e2e/support .venv-peers/bin/python local/e2e/bench/bench_peers.py $(ARGS)
 
 bench-functions: build ## measure cold starts and calls of the built functions
 	scripts/bench-functions.sh $(ARGS)
@@ -126,7 +129,7 @@ screenshots: tiltyard .venv/ready ## take the pictures of the pages in docs/cons
 	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/server/test_console.py local/e2e/server/test_api_page.py
 
 clean: ## remove build results and installed tools; tables stay
-	rm -rf bin dist .tools .venv
+	rm -rf bin dist .tools .venv .venv-peers
 
 tiltyard:
 	@[ -e bin/tiltyard ] || echo 'compiling the server and all that it imports (a minute or two when nothing of it is compiled yet)'
@@ -151,4 +154,11 @@ test-e2e: build .venv/ready
 
 .venv/ready: local/e2e/requirements.txt local/e2e/data.txt
 	scripts/venv.sh .venv local/e2e/requirements.txt local/e2e/data.txt
+	@touch $@
+
+# hnswlib is compiled when it is installed. Without a compiler, or a header that it needs, the others are compared.
+.venv-peers/ready: local/e2e/peers.txt
+	scripts/venv.sh .venv-peers $< || { \
+		echo 'peers: some package was not installed; once more without hnswlib, which needs a compiler' >&2; \
+		mkdir -p .tools && grep -v '^hnswlib' $< >.tools/peers.txt && scripts/venv.sh .venv-peers .tools/peers.txt; }
 	@touch $@
