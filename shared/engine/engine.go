@@ -274,12 +274,15 @@ func (t *Table) Data() *dataset.Table { return t.data }
 
 // Translate turns errors of the layers below into protocol errors. It returns protocol errors unchanged.
 func (t *Table) Translate(err error) error {
+	if err == nil {
+		return nil
+	}
 	var known *protocol.Error
 	var translated *tableError
 	var column *snapshot.ErrNoColumn
 	var named *refs.NameError
 	switch {
-	case err == nil || errors.As(err, &known) || errors.As(err, &translated):
+	case errors.As(err, &known), errors.As(err, &translated):
 		return err
 	case errors.Is(err, objectstore.ErrUnknownOutcome):
 		return &protocol.Error{

@@ -127,8 +127,8 @@ func scanStep(d *dataset.Dataset, filter string, opts snapshot.ScanOptions) *exp
 	if opts.Where != nil {
 		s.With("filter=%s", filter).WithMore("filter_columns=%s", explain.List(opts.Where.Columns)).Like("FilterExec")
 	}
-	sizes := d.Stats()
-	s.WithMore("version=%d", d.Version()).WithMore("fragments=%d", len(sizes.Lengths)).WithMore("rows=%d", sizes.Rows).WithMore("deleted_rows=%d", sizes.DeletedRows)
+	fragments, deleted := d.Counts()
+	s.WithMore("version=%d", d.Version()).WithMore("fragments=%d", fragments).WithMore("rows=%d", d.CountRows()).WithMore("deleted_rows=%d", deleted)
 	if bytes, err := d.ScanBytes(opts.Columns); err == nil {
 		s.WithMore("bytes_estimate=%d", bytes)
 	}

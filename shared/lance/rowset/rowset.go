@@ -216,6 +216,9 @@ func (s *Set) All() iter.Seq[uint64] {
 	}
 }
 
+// Fragments returns the ids of the fragments with rows, in no order.
+func (s *Set) Fragments() iter.Seq[uint64] { return maps.Keys(s.fragments) }
+
 // Of returns the rows of a fragment as a deletion vector, or nil. Nothing may be added to the set
 // afterwards.
 func (s *Set) Of(fragment uint64) *deletion.Vector {

@@ -174,11 +174,12 @@ func (p *planner) column(e *syntax.Column) (*expr.Node, error) {
 // fieldIndex returns the index of the column with a name, or -1. With fold, if no name is equal, it returns
 // the first one that differs only in case.
 func (p *planner) fieldIndex(name string, fold bool) int {
+	if at := p.schema.FieldIndices(name); at != nil {
+		return at[0]
+	}
 	folded := -1
-	for i, f := range p.schema.Fields() {
-		if f.Name == name {
-			return i
-		}
+	for i := range p.schema.NumFields() {
+		f := p.schema.Field(i)
 		if fold && folded < 0 && equalFoldASCII(f.Name, name) {
 			folded = i
 		}

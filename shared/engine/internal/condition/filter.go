@@ -28,8 +28,7 @@ func Bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arro
 	if err != nil {
 		return nil, apierror.OfExpression(what, err)
 	}
-	fields := append(slices.Clone(table.Fields()), snapshot.RowColumns()...)
-	bound, err := resolve(ctx, expr, arrow.NewSchema(fields, nil), d.Now())
+	bound, err := resolve(ctx, expr, d.WithRowColumns(table), d.Now())
 	if err != nil {
 		return nil, apierror.OfExpression(what, err)
 	}

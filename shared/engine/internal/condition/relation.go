@@ -65,6 +65,9 @@ func (r Relation) Metadata() arrow.Metadata {
 // expression is over the columns of the table, even for a view.
 func (r Relation) Bind(ctx context.Context, what, text string, resolve Resolver, added ...arrow.Field) (*plan.Bound, error) {
 	extended := func(s *arrow.Schema) *arrow.Schema {
+		if added == nil {
+			return s
+		}
 		return arrow.NewSchema(append(slices.Clone(s.Fields()), added...), nil)
 	}
 	bound, err := Bind(ctx, what, text, r.Dataset, extended(r.Columns()), resolve)
@@ -76,7 +79,7 @@ func (r Relation) Bind(ctx context.Context, what, text string, resolve Resolver,
 		values[c.Name] = r.View.Columns[i]
 	}
 	source := extended(r.ScanSchema())
-	bound, err = bound.Over(arrow.NewSchema(append(source.Fields(), snapshot.RowColumns()...), nil), values)
+	bound, err = bound.Over(r.WithRowColumns(source), values)
 	return bound, apierror.OfExpression(what, err)
 }
 
@@ -96,7 +99,7 @@ func (r Relation) filter() (*plan.Bound, error) {
 	if r.View == nil || r.View.Filter == nil {
 		return nil, nil
 	}
-	return r.View.Filter.Over(arrow.NewSchema(append(slices.Clone(r.ScanSchema().Fields()), snapshot.RowColumns()...), nil), nil)
+	return r.View.Filter.Over(r.WithRowColumns(r.ScanSchema()), nil)
 }
 
 // Source returns the table's name of a column of the relation, or of a member of one. The error is

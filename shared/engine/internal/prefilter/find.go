@@ -17,6 +17,7 @@ import (
 // accepts, no other rows can pass.
 type found struct {
 	covers func(fragment uint64) bool
+	all    bool // covers accepts all fragments with live rows
 	rows   *rowset.Set
 	exact  bool // all of the rows pass
 	pages  int  // number of index pages that were read
@@ -48,6 +49,7 @@ func (n *Narrowing) findAny(ctx context.Context, parts []*pruning.Tree) (*found,
 		}
 		left, right := union.covers, f.covers
 		union.covers = func(fragment uint64) bool { return left(fragment) && right(fragment) }
+		union.all = union.all && f.all
 		union.rows.Unite(f.rows)
 		union.exact, union.pages = union.exact && f.exact, union.pages+f.pages
 	}
@@ -138,7 +140,7 @@ func (n *Narrowing) search(ctx context.Context, x *snapshot.Index, t arrow.DataT
 	if readers == nil || err != nil {
 		return nil, err
 	}
-	f := &found{rows: rowset.At(), exact: true, covers: x.Covers}
+	f := &found{rows: rowset.At(), exact: true, covers: x.Covers, all: x.Unindexed == 0}
 	for i, reader := range readers {
 		answer, err := reader.Search(ctx, q)
 		if err != nil {

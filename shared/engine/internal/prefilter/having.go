@@ -48,7 +48,7 @@ func Having(ctx context.Context, d *dataset.Dataset, column string, values arrow
 	case f == nil || err != nil:
 		return nil, err
 	}
-	return &snapshot.Candidates{Covers: f.covers, Rows: f.rows}, nil
+	return &snapshot.Candidates{Covers: f.covers, All: f.all, Rows: f.rows}, nil
 }
 
 // findsValues reports whether an index finds rows by their exact values.

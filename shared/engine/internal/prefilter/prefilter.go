@@ -111,7 +111,7 @@ func (n *Narrowing) describe(format string, args ...any) {
 // Candidates finds the rows that can pass the filter by indices. It returns nil if a scan of all
 // rows is cheaper, or if an index is unreadable.
 func (n *Narrowing) Candidates(ctx context.Context) (*snapshot.Candidates, error) {
-	if bytes, err := n.dataset.ScanBytes(n.columns); err != nil || bytes < n.policy.Bytes {
+	if bytes, err := n.dataset.ScanBytes(n.columns); err != nil || bytes+n.fragmentBytes() < n.policy.Bytes {
 		return nil, err
 	}
 	f, err := n.find(ctx, n.tree)
@@ -128,7 +128,13 @@ func (n *Narrowing) Candidates(ctx context.Context) (*snapshot.Candidates, error
 	}
 	n.describe("index_pages=%d", f.pages)
 	n.describe("index_rows=%d", f.rows.Len())
-	return &snapshot.Candidates{Covers: f.covers, Rows: f.rows, Sure: n.whole && f.exact}, nil
+	return &snapshot.Candidates{Covers: f.covers, All: f.all, Rows: f.rows, Sure: n.whole && f.exact}, nil
+}
+
+// fragmentBytes is the cost of the fragments of a scan besides their bytes: each is planned, opened and read.
+func (n *Narrowing) fragmentBytes() int64 {
+	const perFragment = 16 << 10
+	return perFragment * int64(len(n.dataset.Fragments())-1)
 }
 
 // IsUnusable reports whether an error is caused by the index, so that a scan without it may

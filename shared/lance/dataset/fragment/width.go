@@ -67,6 +67,28 @@ func (f *Fragment) FieldBytes(field *schema.Field) float64 {
 	return fixed + float64(variable)*f.width.variable
 }
 
+// Widths sums up the row widths of some fragments, so that the size of a column needs no look at each.
+type Widths struct {
+	rows     float64
+	variable float64 // bytes of one variable-length part in all rows
+}
+
+// WidthsOf returns the widths of fragments.
+func WidthsOf(fragments []*Fragment) Widths {
+	var w Widths
+	for _, f := range fragments {
+		w.rows += float64(f.Rows)
+		w.variable += float64(f.Rows) * f.width.variable
+	}
+	return w
+}
+
+// Bytes estimates the size of a column in all rows, as the sum of Fragment.FieldBytes.
+func (w Widths) Bytes(field *schema.Field) float64 {
+	fixed, variable := fieldWidth(field.Type)
+	return fixed*w.rows + float64(variable)*w.variable
+}
+
 // fieldWidth returns the fixed-width bytes of a value and its number of variable-length parts.
 func fieldWidth(t arrow.DataType) (fixed float64, variable int) {
 	switch t := t.(type) {

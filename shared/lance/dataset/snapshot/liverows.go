@@ -50,7 +50,8 @@ func (r *LiveRows) Find(id uint64) (address uint64, ok bool) {
 		return 0, false
 	}
 	if int64(uint32(id)) >= f.Rows {
-		r.wrong.Store(&id)
+		wrong := id // a copy, because id would be allocated for each row otherwise
+		r.wrong.Store(&wrong)
 		return 0, false
 	}
 	return id, !f.IsDeleted(uint32(id))

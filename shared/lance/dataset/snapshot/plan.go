@@ -81,6 +81,9 @@ func (s *Snapshot) planScan(ctx context.Context, opts ScanOptions) (p *Projectio
 	if pl.choice.among, err = s.prepare(ctx, opts.Among, pl.fields); err != nil {
 		return nil, nil, 0, err
 	}
+	if pl.choice.among != nil && pl.choice.among.All {
+		pl.fragments = s.fragmentsOf(pl.choice.among.Rows)
+	}
 	if pl.tests() {
 		pl.fields = append(pl.fields, pl.choice.tested.fields()...)
 	}
@@ -93,6 +96,17 @@ func (s *Snapshot) planScan(ctx context.Context, opts ScanOptions) (p *Projectio
 		skip = max(pl.from-pl.first[0].offset, 0)
 	}
 	return p, pl, skip, nil
+}
+
+// fragmentsOf returns the fragments that have some rows, in the order of their ids.
+func (s *Snapshot) fragmentsOf(rows *rowset.Set) []*fragment.Fragment {
+	var found []*fragment.Fragment
+	for _, id := range slices.Sorted(rows.Fragments()) {
+		if f := s.Fragment(id); f != nil {
+			found = append(found, f)
+		}
+	}
+	return found
 }
 
 // prepare loads the deletion vectors before a scan. In parallel it opens the files of the fields
@@ -117,7 +131,7 @@ func (p *plan) tests() bool {
 		return false
 	}
 	among := p.choice.among
-	return among == nil || !among.Sure || slices.ContainsFunc(p.fragments, func(f *fragment.Fragment) bool { return !among.Covers(f.Meta.ID) })
+	return among == nil || !among.Sure || !among.All && slices.ContainsFunc(p.fragments, func(f *fragment.Fragment) bool { return !among.Covers(f.Meta.ID) })
 }
 
 // begin plans the first windows.
@@ -139,20 +153,20 @@ func (s *Snapshot) ScanBytes(columns []string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	pl := &plan{fields: p.fields(), fragments: s.fragments()}
+	pl := &plan{snapshot: s, fields: p.fields(), fragments: s.fragments()}
 	rowColumns := len(p.columns) - len(pl.fields)
 	return int64(pl.estimate()) + 8*int64(rowColumns)*s.rows, nil
 }
 
 // estimate returns the decoded bytes of the scan, estimated from the manifest.
 func (p *plan) estimate() float64 {
+	w := p.snapshot.widths()
+	if len(p.fragments) < len(p.snapshot.fragments()) {
+		w = fragment.WidthsOf(p.fragments)
+	}
 	total := 0.0
-	for _, f := range p.fragments {
-		row := 0.0
-		for _, field := range p.fields {
-			row += f.FieldBytes(field)
-		}
-		total += float64(f.Rows) * row
+	for _, field := range p.fields {
+		total += w.Bytes(field)
 	}
 	return total
 }

@@ -49,6 +49,7 @@ type Where struct {
 // Candidates bounds the rows that a Where can keep in some fragments. It may contain deleted rows.
 type Candidates struct {
 	Covers func(fragment uint64) bool // whether Rows is complete for the fragment
+	All    bool                       // Covers accepts all fragments with live rows
 	Rows   *rowset.Set                // candidates in the covered fragments
 	Sure   bool                       // Where keeps every candidate
 }

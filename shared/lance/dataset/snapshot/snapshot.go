@@ -20,19 +20,22 @@ import (
 
 // A Snapshot reads a table at one version. It is immutable and safe for concurrent use.
 type Snapshot struct {
-	place     Place
-	manifest  *manifest.Manifest
-	fragments func() []*fragment.Fragment // built on first use, because a version just written may never be read
-	rows      int64                       // live rows
-	bytes     int64                       // see MemBytes
-	deletions int64                       // see DeletionBytes
-	arrow     *arrow.Schema
-	scanned   *arrow.Schema
-	indices   func() (knownIndices, error)
-	reuse     func() (reuse, error)
-	loaded    *atomic.Bool // all deletion vectors
-	kept      *sync.Map    // []*Segment by the name of the index
-	isPart    bool         // see Part
+	place      Place
+	manifest   *manifest.Manifest
+	fragments  func() []*fragment.Fragment // built on first use, because a version just written may never be read
+	widths     func() fragment.Widths      // of all fragments
+	rows       int64                       // live rows
+	physical   int64                       // rows, with deleted ones
+	bytes      int64                       // see MemBytes
+	deletions  int64                       // see DeletionBytes
+	arrow      *arrow.Schema
+	scanned    *arrow.Schema
+	rowColumns func() *arrow.Schema // of scanned
+	indices    func() (knownIndices, error)
+	reuse      func() (reuse, error)
+	loaded     *atomic.Bool // all deletion vectors
+	kept       *sync.Map    // []*Segment by the name of the index
+	isPart     bool         // see Part
 }
 
 // New returns the snapshot of a manifest. A manifest with unknown reader features is
@@ -45,11 +48,14 @@ func New(at Place, m *manifest.Manifest) (*Snapshot, error) {
 	s := &Snapshot{place: at, manifest: m, loaded: new(atomic.Bool), kept: new(sync.Map), arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
 	for i := range m.Fragments {
 		s.rows += fragment.LiveRows(m.Fragments[i])
+		s.physical += int64(m.Fragments[i].PhysicalRows)
 		s.deletions += deletion.MemBytes(m.Fragments[i].PhysicalRows, uint64(fragment.DeletedRows(m.Fragments[i])))
 	}
 	const perFragment, perField = 800, 500
 	s.bytes = perFragment*int64(len(m.Fragments)) + perField*int64(len(s.arrow.Fields())) + m.MemBytes()
 	s.fragments = sync.OnceValue(func() []*fragment.Fragment { return fragment.List(m, at.bases(m), at.Cache) })
+	s.widths = sync.OnceValue(func() fragment.Widths { return fragment.WidthsOf(s.fragments()) })
+	s.rowColumns = sync.OnceValue(func() *arrow.Schema { return withRowColumns(s.scanned) })
 	s.indices = sync.OnceValues(s.readIndices)
 	s.reuse = sync.OnceValues(s.readReuse)
 	return s, nil
@@ -92,8 +98,25 @@ func (s *Snapshot) TextSchema() *arrow.Schema { return schema.TextSchema(s.arrow
 // ScanSchema returns the columns as scans return them: blobs are descriptions.
 func (s *Snapshot) ScanSchema() *arrow.Schema { return s.scanned }
 
+// WithRowColumns returns a schema with the row columns added. That of ScanSchema is made once.
+func (s *Snapshot) WithRowColumns(columns *arrow.Schema) *arrow.Schema {
+	if columns == s.scanned {
+		return s.rowColumns()
+	}
+	return withRowColumns(columns)
+}
+
+func withRowColumns(columns *arrow.Schema) *arrow.Schema {
+	return arrow.NewSchema(append(slices.Clone(columns.Fields()), RowColumns()...), nil)
+}
+
 // CountRows returns the number of live rows.
 func (s *Snapshot) CountRows() int64 { return s.rows }
+
+// Counts returns the numbers of fragments and of deleted rows.
+func (s *Snapshot) Counts() (fragments int, deleted int64) {
+	return len(s.manifest.Fragments), s.physical - s.rows
+}
 
 // Stats holds sizes of a table.
 type Stats struct {
@@ -144,6 +167,10 @@ func (s *Snapshot) loadDeletions(ctx context.Context) error {
 	if s.loaded.Load() {
 		return nil
 	}
+	return s.loadMissingDeletions(ctx)
+}
+
+func (s *Snapshot) loadMissingDeletions(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(MaxConcurrentReads)
 	for _, f := range s.fragments() {
