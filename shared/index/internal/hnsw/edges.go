@@ -1,6 +1,7 @@
 package hnsw
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -11,11 +12,10 @@ import (
 // Lists are changed under the lock of a node. They are read without it: a reader may see a list in part
 // before and in part after a change, which is a list of nodes all the same.
 type edges struct {
-	most      int // edges per node that the graph keeps
-	stride    int // edges per node that there is room for
-	lengths   []uint32
-	ends      []uint32  // nodes, stride for each list
-	distances []float32 // of these
+	most      int       // edges per node that the graph keeps
+	stride    int       // numbers per list: its length, and the ends that there is room for
+	lists     []uint32  // for each node the length of its list, then the ends
+	distances []float32 // of the ends, at the same places
 	locks     []sync.Mutex
 }
 
@@ -27,62 +27,68 @@ func room(most int) int { return most + most/4 + 2 }
 const edgeBytes = 8
 
 func newEdges(lists, most int) *edges {
-	stride := room(most)
+	stride := 1 + room(most)
 	return &edges{
-		most: most, stride: stride,
-		lengths: make([]uint32, lists), locks: make([]sync.Mutex, lists),
-		ends: make([]uint32, lists*stride), distances: make([]float32, lists*stride),
+		most: most, stride: stride, locks: make([]sync.Mutex, lists),
+		lists: make([]uint32, lists*stride), distances: make([]float32, lists*stride),
 	}
 }
 
-func (e *edges) len(list int) int { return int(atomic.LoadUint32(&e.lengths[list])) }
+func (e *edges) len(list int) int { return int(atomic.LoadUint32(&e.lists[list*e.stride])) }
 
 // isFull reports whether a list has no room for another edge.
-func (e *edges) isFull(list int) bool { return e.len(list) >= e.stride-1 }
+func (e *edges) isFull(list int) bool { return e.len(list) >= e.stride-2 }
+
+// ends returns the ends of a list. A reader without the lock loads each of them by atomic.
+func (e *edges) ends(list int) []uint32 { return e.lists[list*e.stride+1:][:e.len(list)] }
 
 // nodes appends the ends of a list to nodes.
 func (e *edges) nodes(list int, nodes []uint32) []uint32 {
-	ends := e.ends[list*e.stride:][:e.len(list)]
+	ends := e.ends(list)
 	for i := range ends {
 		nodes = append(nodes, atomic.LoadUint32(&ends[i]))
 	}
 	return nodes
 }
 
+// unseen appends to nodes those ends of a list that a walk has not seen, and marks them as seen by it.
+func (e *edges) unseen(list int, seen []uint32, walk uint32, nodes []uint32) []uint32 {
+	ends := e.ends(list)
+	for i := range ends {
+		if n := atomic.LoadUint32(&ends[i]); seen[n] != walk {
+			seen[n] = walk
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
 // hits appends the edges of a list to hits. The caller holds its lock.
 func (e *edges) hits(list int, hits []Hit) []Hit {
-	from := list * e.stride
-	for i := from; i < from+e.len(list); i++ {
-		hits = append(hits, Hit{e.ends[i], e.distances[i]})
+	distances := e.distances[list*e.stride+1:]
+	for i, end := range e.ends(list) {
+		hits = append(hits, Hit{end, distances[i]})
 	}
 	return hits
 }
 
 // contains reports whether a list has an edge to a node. The caller holds its lock.
-func (e *edges) contains(list int, node uint32) bool {
-	for _, end := range e.ends[list*e.stride:][:e.len(list)] {
-		if end == node {
-			return true
-		}
-	}
-	return false
-}
+func (e *edges) contains(list int, node uint32) bool { return slices.Contains(e.ends(list), node) }
 
 // add adds an edge to a list that is not full. The caller holds its lock.
 func (e *edges) add(list int, h Hit) {
-	n := e.len(list)
-	at := list*e.stride + n
-	e.distances[at] = h.Distance
-	atomic.StoreUint32(&e.ends[at], h.Node)
-	atomic.StoreUint32(&e.lengths[list], uint32(n+1))
+	first, n := list*e.stride, e.len(list)
+	e.distances[first+1+n] = h.Distance
+	atomic.StoreUint32(&e.lists[first+1+n], h.Node)
+	atomic.StoreUint32(&e.lists[first], uint32(n+1))
 }
 
 // set replaces a list. The caller holds its lock.
 func (e *edges) set(list int, hits []Hit) {
-	from := list * e.stride
+	first := list * e.stride
 	for i, h := range hits {
-		e.distances[from+i] = h.Distance
-		atomic.StoreUint32(&e.ends[from+i], h.Node)
+		e.distances[first+1+i] = h.Distance
+		atomic.StoreUint32(&e.lists[first+1+i], h.Node)
 	}
-	atomic.StoreUint32(&e.lengths[list], uint32(len(hits)))
+	atomic.StoreUint32(&e.lists[first], uint32(len(hits)))
 }

@@ -10,19 +10,21 @@ type visitor struct {
 	seen    []uint32 // the walk that saw a node last
 	walk    uint32
 
-	candidates, results queue
-	near                []uint32 // nodes that are measured next
-	distances           []float32
-	chosen, others      []Hit
-	ends                []uint32 // of the chosen edges
-	list                []Hit
-	self                [][]Hit // the edges of the new node, by level
+	candidates     queue
+	results        nearest
+	found          []Hit    // the results, sorted
+	near           []uint32 // nodes that are measured next
+	distances      []float32
+	chosen, others []Hit
+	ends           []uint32 // of the chosen edges
+	list           []Hit
+	self           [][]Hit // the edges of the new node, by level
 }
 
 func newVisitor(g *Built) *visitor {
 	return &visitor{
 		graph: g, measure: g.vectors.Measurer(), seen: make([]uint32, len(g.levels)),
-		candidates: queue{nearer: true}, self: make([][]Hit, MaxLevel),
+		results: nearest{most: g.options.Candidates}, self: make([][]Hit, MaxLevel),
 	}
 }
 
@@ -104,40 +106,32 @@ func (v *visitor) descend(at Hit, level int) Hit {
 func (v *visitor) look(from Hit, level int) []Hit {
 	v.walk++
 	v.seen[from.Node] = v.walk
-	most := v.graph.options.Candidates
-	candidates, results := &v.candidates, &v.results
-	candidates.hits, results.hits = append(candidates.hits[:0], from), append(results.hits[:0], from)
-	for len(candidates.hits) > 0 {
-		current := candidates.pop()
-		if len(results.hits) >= most && current.Distance > results.hits[0].Distance {
+	v.candidates, v.results.keys = append(v.candidates[:0], keyOf(from)), v.results.keys[:0]
+	v.results.add(keyOf(from))
+	for len(v.candidates) > 0 {
+		current := v.candidates.pop()
+		if v.results.isFull() && uint32(current>>32) > v.results.farthest() {
 			break
 		}
-		edges, place := v.graph.at(current.Node, level)
-		v.keepNew(edges.nodes(place, v.near[:0]))
+		edges, place := v.graph.at(uint32(current), level)
+		v.near = edges.unseen(place, v.seen, v.walk, v.near[:0])
 		for i, d := range v.measured() {
-			if len(results.hits) >= most && !(d < results.hits[0].Distance) {
-				continue
-			}
-			h := Hit{v.near[i], d}
-			candidates.push(h)
-			if results.push(h); len(results.hits) > most {
-				results.pop()
+			if v.results.admits(rankOf(d)) {
+				key := keyOf(Hit{v.near[i], d})
+				v.candidates.push(key)
+				v.results.add(key)
 			}
 		}
 	}
-	slices.SortFunc(results.hits, byDistance)
-	return results.hits
-}
-
-// keepNew makes v.near the nodes that the current walk has not seen, and marks them as seen.
-func (v *visitor) keepNew(nodes []uint32) {
-	v.near = nodes[:0]
-	for _, node := range nodes {
-		if v.seen[node] != v.walk {
-			v.seen[node] = v.walk
-			v.near = append(v.near, node)
-		}
+	for i, key := range v.results.keys {
+		v.results.keys[i] = ^key
 	}
+	slices.Sort(v.results.keys)
+	v.found = v.found[:0]
+	for _, key := range v.results.keys {
+		v.found = append(v.found, hitOf(key))
+	}
+	return v.found
 }
 
 // choose selects up to most edges of a node. It first takes each edge that is shorter than the distances

@@ -1,55 +1,109 @@
 package hnsw
 
-import "cmp"
+import (
+	"cmp"
+	"math"
+)
 
 // byDistance orders hits, the nearest first.
-func byDistance(a, b Hit) int {
+func byDistance(a, b Hit) int { return cmp.Compare(keyOf(a), keyOf(b)) }
+
+// keyOf maps a hit to a number. The nearer of two hits has the smaller one, and of equally near ones the one
+// with the smaller node. NaN is farther than all other distances.
+func keyOf(h Hit) uint64 { return uint64(rankOf(h.Distance))<<32 | uint64(h.Node) }
+
+// hitOf is the inverse of keyOf.
+func hitOf(key uint64) Hit { return Hit{uint32(key), distanceOf(uint32(key >> 32))} }
+
+// rankOf maps a distance to an integer in the same order.
+func rankOf(d float32) uint32 {
+	bits := math.Float32bits(d)
 	switch {
-	case a.Distance < b.Distance:
-		return -1
-	case a.Distance > b.Distance:
-		return 1
+	case d != d:
+		return math.MaxUint32
+	case bits>>31 != 0:
+		return ^bits
 	}
-	return cmp.Compare(a.Node, b.Node)
+	return bits | 1<<31
 }
 
-// A queue is a heap of hits: the nearest on top, or else the farthest.
-type queue struct {
-	nearer bool
-	hits   []Hit
+func distanceOf(rank uint32) float32 {
+	if rank>>31 != 0 {
+		return math.Float32frombits(rank &^ (1 << 31))
+	}
+	return math.Float32frombits(^rank)
 }
 
-func (q *queue) less(i, j int) bool {
-	if q.nearer {
-		return q.hits[i].Distance < q.hits[j].Distance
-	}
-	return q.hits[i].Distance > q.hits[j].Distance
-}
+// A queue is a heap of keys with the least on top. Complements of keys give a queue with the farthest hit on
+// top.
+type queue []uint64
 
-func (q *queue) push(h Hit) {
-	q.hits = append(q.hits, h)
-	for i := len(q.hits) - 1; i > 0 && q.less(i, (i-1)/2); i = (i - 1) / 2 {
-		q.hits[i], q.hits[(i-1)/2] = q.hits[(i-1)/2], q.hits[i]
+func (q *queue) push(key uint64) {
+	*q = append(*q, key)
+	keys := *q
+	i := len(keys) - 1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if keys[parent] <= key {
+			break
+		}
+		keys[i] = keys[parent]
+		i = parent
 	}
+	keys[i] = key
 }
 
 // pop removes the top.
-func (q *queue) pop() Hit {
-	top, last := q.hits[0], len(q.hits)-1
-	q.hits[0] = q.hits[last]
-	q.hits = q.hits[:last]
-	for i := 0; ; {
+func (q *queue) pop() uint64 {
+	keys := *q
+	top, last := keys[0], len(keys)-1
+	*q = keys[:last]
+	if last > 0 {
+		q.replace(keys[last])
+	}
+	return top
+}
+
+// replace removes the top and adds a key.
+func (q queue) replace(key uint64) {
+	i := 0
+	for {
 		child := 2*i + 1
-		if child >= last {
-			return top
+		if child >= len(q) {
+			break
 		}
-		if child+1 < last && q.less(child+1, child) {
+		if child+1 < len(q) && q[child+1] < q[child] {
 			child++
 		}
-		if !q.less(child, i) {
-			return top
+		if key <= q[child] {
+			break
 		}
-		q.hits[i], q.hits[child] = q.hits[child], q.hits[i]
+		q[i] = q[child]
 		i = child
+	}
+	q[i] = key
+}
+
+// A nearest holds the nearest hits, up to a number of them.
+type nearest struct {
+	most int
+	keys queue // complements, so that the farthest is on top
+}
+
+func (n *nearest) isFull() bool { return len(n.keys) >= n.most }
+
+// farthest returns the rank of the farthest hit. There must be one.
+func (n *nearest) farthest() uint32 { return uint32(^n.keys[0] >> 32) }
+
+// admits reports whether a hit of a rank would be among the nearest.
+func (n *nearest) admits(rank uint32) bool { return !n.isFull() || rank < n.farthest() }
+
+// add adds a hit, in place of the farthest if it is full and that is not nearer.
+func (n *nearest) add(key uint64) {
+	switch {
+	case !n.isFull():
+		n.keys.push(^key)
+	case key < ^n.keys[0]:
+		n.keys.replace(^key)
 	}
 }

@@ -50,17 +50,17 @@ type walk struct {
 
 	visited    visits
 	candidates queue
-	results    queue
+	results    nearest
 	nodes      []uint32 // that are measured next
 	distances  []float32
 }
 
-var walks = sync.Pool{New: func() any { return &walk{candidates: queue{nearer: true}} }}
+var walks = sync.Pool{New: func() any { return &walk{} }}
 
 func (w *walk) begin(space Space, most int) {
 	w.space, w.measured, w.most = space, 0, most
 	w.visited.clear()
-	w.candidates.hits, w.results.hits = w.candidates.hits[:0], w.results.hits[:0]
+	w.candidates, w.results.keys = w.candidates[:0], w.results.keys[:0]
 }
 
 func (w *walk) end() {
@@ -110,18 +110,19 @@ func (w *walk) descend(u upper, at Hit) (Hit, error) {
 // explore visits the neighbourhood of a node on level 0 until all unvisited candidates are farther than the
 // farthest result.
 func (w *walk) explore(from Hit, ef int, accept func(Hit) bool) ([]Hit, error) {
+	w.results.most = ef
 	w.visited.add(from.Node)
-	w.candidates.push(from)
+	w.candidates.push(keyOf(from))
 	if accept(from) {
-		w.results.push(from)
+		w.results.add(keyOf(from))
 	}
-	for len(w.candidates.hits) > 0 {
+	for len(w.candidates) > 0 {
 		current := w.candidates.pop()
-		if len(w.results.hits) >= ef && current.Distance > w.results.hits[0].Distance {
+		if w.results.isFull() && uint32(current>>32) > w.results.farthest() {
 			break
 		}
 		w.nodes = w.nodes[:0]
-		for _, n := range w.space.Neighbors(current.Node) {
+		for _, n := range w.space.Neighbors(uint32(current)) {
 			if w.visited.add(n) {
 				w.nodes = append(w.nodes, n)
 			}
@@ -130,20 +131,20 @@ func (w *walk) explore(from Hit, ef int, accept func(Hit) bool) ([]Hit, error) {
 			return nil, err
 		}
 		for i, d := range w.distances {
-			if len(w.results.hits) >= ef && !(d <= w.results.hits[0].Distance) {
+			if w.results.isFull() && rankOf(d) > w.results.farthest() {
 				continue
 			}
 			h := Hit{w.nodes[i], d}
 			if accept(h) {
-				w.results.push(h)
-				if len(w.results.hits) > ef {
-					w.results.pop()
-				}
+				w.results.add(keyOf(h))
 			}
-			w.candidates.push(h)
+			w.candidates.push(keyOf(h))
 		}
 	}
-	hits := slices.Clone(w.results.hits)
+	hits := make([]Hit, len(w.results.keys))
+	for i, key := range w.results.keys {
+		hits[i] = hitOf(^key)
+	}
 	slices.SortFunc(hits, byDistance)
 	return hits, nil
 }
