@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strconv"
 
 	"tiltyard/shared/index/internal/hnsw"
 	"tiltyard/shared/index/internal/quantize"
@@ -17,11 +18,12 @@ import (
 // A paged partition has a graph. Its rows are cached in pages, so that a partition may be larger than an
 // entry of the cache, and a search fetches the pages that it visits.
 //
-// A partition that fits into half of the cache is read as a whole, in pages of up to widePage bytes. Of a
-// larger one, a search reads the narrow pages that it visits.
+// A partition that fits into three quarters of the cache is read as a whole, in pages of up to widePage
+// bytes. Of a larger one, a search reads the narrow pages that it visits.
 type paged struct {
 	*hnsw.Graph
 	shift uint    // a page has 1<<shift rows
+	name  string  // what the names of pages begin with
 	read  []*page // all pages, if they have just been read; they may have left the cache since
 }
 
@@ -51,7 +53,7 @@ func codesBytes(c *quantize.Codes) int64 {
 // other are always read as a whole, as are those of a segment without a cache.
 func (x *Index) isNarrow(number int) bool {
 	room := x.files.CacheBytes()
-	return room > 0 && x.size(number) > room/2 && quantize.ByRow(x.quantizer)
+	return room > 0 && x.size(number) > room/4*3 && quantize.ByRow(x.quantizer)
 }
 
 // pageShift returns the binary logarithm of the rows of a page.
@@ -63,9 +65,13 @@ func (x *Index) pageShift(number int) uint {
 	return uint(bits.Len64(uint64(rows)) - 1)
 }
 
-func pageName(number, at int, shift uint) string {
-	return fmt.Sprintf("partition %d page %d of %d", number, at, 1<<shift)
+// newPaged returns the paged part of a partition with a graph.
+func (x *Index) newPaged(number int, graph *hnsw.Graph) *paged {
+	shift := x.pageShift(number)
+	return &paged{Graph: graph, shift: shift, name: fmt.Sprintf("partition %d by %d rows, page ", number, 1<<shift)}
 }
+
+func (p *paged) pageName(number int) string { return p.name + strconv.Itoa(number) }
 
 // pageSpan returns the rows of a page.
 func (x *Index) pageSpan(number, at int, shift uint) encoding.RowRange {
@@ -81,7 +87,7 @@ func (x *Index) joinPages(ctx context.Context, number int, columns [][]byte, at 
 	if err != nil {
 		return nil, err
 	}
-	p := &paged{Graph: graph, shift: x.pageShift(number)}
+	p := x.newPaged(number, graph)
 	whole := x.codesOf(number, columns, at, count)
 	for n := range pagesOf(count, p.shift) {
 		span := x.pageSpan(number, n, p.shift)
@@ -117,7 +123,7 @@ func (x *Index) openPaged(ctx context.Context, number int) (*Partition, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		p := &Partition{Number: number, rows: int(x.rows[number].count), graph: &paged{Graph: graph, shift: x.pageShift(number)}}
+		p := &Partition{Number: number, rows: int(x.rows[number].count), graph: x.newPaged(number, graph)}
 		return p, p.bytes(), nil
 	})
 	if err != nil {
@@ -191,17 +197,19 @@ func (x *Index) keepPages(p *Partition) {
 	for i, one := range p.graph.read {
 		x.keepPage(p, i, one)
 	}
-	header := &Partition{Number: p.Number, rows: p.rows, graph: &paged{Graph: p.graph.Graph, shift: p.graph.shift}}
+	levels := *p.graph
+	levels.read = nil
+	header := &Partition{Number: p.Number, rows: p.rows, graph: &levels}
 	_, _ = x.files.Keep(partName(p.Number), func() (any, int64, error) { return header, header.bytes(), nil })
 }
 
 func (x *Index) keepPage(p *Partition, number int, one *page) {
-	_, _ = x.files.Keep(pageName(p.Number, number, p.graph.shift), func() (any, int64, error) { return one, one.bytes(), nil })
+	_, _ = x.files.Keep(p.graph.pageName(number), func() (any, int64, error) { return one, one.bytes(), nil })
 }
 
 // keptPage returns a page from the cache, or nil.
 func (x *Index) keptPage(p *Partition, number int) (*page, error) {
-	kept, err := x.files.Keep(pageName(p.Number, number, p.graph.shift), func() (any, int64, error) { return nil, 0, errNotKept })
+	kept, err := x.files.Keep(p.graph.pageName(number), func() (any, int64, error) { return nil, 0, errNotKept })
 	switch {
 	case errors.Is(err, errNotKept):
 		return nil, nil

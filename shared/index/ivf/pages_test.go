@@ -71,7 +71,7 @@ func TestSearchesByPagesFindTheSame(t *testing.T) {
 			}
 		}
 		for name := range small.Kept.Values {
-			if strings.HasSuffix(name, " of 128") && quantize.ByRow(x.quantizer) {
+			if strings.Contains(name, " by 128 rows") && quantize.ByRow(x.quantizer) {
 				narrow++
 			}
 		}

@@ -25,7 +25,7 @@ const (
 // Read yields partitions in the given order. It reads the partitions that are not cached in one round of
 // requests, or in several rounds of batchBytes. A partition that exceeds the memory of the request is
 // yielded in pieces, if the quantizer can measure rows independently; its graph is then unused. A partition
-// with a graph that exceeds half of the cache is not read here, but by pages during the search. The memory
+// with a graph that exceeds three quarters of the cache is not read here, but by pages during the search. The memory
 // of a partition is released when the caller requests the next one.
 func (x *Index) Read(ctx context.Context, numbers []int) iter.Seq2[*Partition, error] {
 	return func(yield func(*Partition, error) bool) {

@@ -152,7 +152,7 @@ func (s *Segment) key(name string) string { return s.at.Prefix + "/_indices/" + 
 
 // part is the cache key of a file, or of a value derived from it.
 func (s *Segment) part(name string) string {
-	return s.key(name) + "?" + strconv.FormatInt(s.sizes[name], 10) + "#index"
+	return s.at.Prefix + "/_indices/" + s.UUID + "/" + name + "?" + strconv.FormatInt(s.sizes[name], 10) + "#index"
 }
 
 // Keep returns the value cached for the segment under a name. If there is none, it calls read and
