@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -56,7 +57,7 @@ func (x *Index) rowBytes() int64 {
 	return n
 }
 
-func partName(number int) string { return fmt.Sprintf("partition %d", number) }
+func partName(number int) string { return "partition " + strconv.Itoa(number) }
 
 // read reads partitions from the storage file.
 func (x *Index) read(ctx context.Context, numbers []int) ([]*Partition, error) {
