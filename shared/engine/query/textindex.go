@@ -2,11 +2,13 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"tiltyard/shared/engine/internal/document"
 	"tiltyard/shared/engine/internal/prefilter"
 	"tiltyard/shared/index/fulltext"
+	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
@@ -27,6 +29,12 @@ func (x textIndexes) of(elements bool) map[string]*snapshot.Index {
 
 // textIndices returns the text indices of a version. If a column has several, the first counts.
 func textIndices(d *dataset.Dataset) (textIndexes, error) {
+	return snapshot.Once(d.Snapshot, textIndicesKey{}, func() (textIndexes, error) { return readTextIndices(d) })
+}
+
+type textIndicesKey struct{}
+
+func readTextIndices(d *dataset.Dataset) (textIndexes, error) {
 	found := textIndexes{map[string]*snapshot.Index{}, map[string]*snapshot.Index{}}
 	all, err := d.Indices()
 	if err != nil {
@@ -71,21 +79,46 @@ func textField(ctx context.Context, d *dataset.Dataset, column string, indices m
 // damaged, or has unknown parameters, it uses the parameters in the manifest: a search without the index needs a tokenizer
 // too.
 func textAnalyzer(ctx context.Context, d *dataset.Dataset, x *snapshot.Index, isJSON bool) (*fulltext.Analyzer, error) {
+	analyzer, err := snapshot.Once(d.Snapshot, analyzerKey{x.Name, isJSON}, func() (*fulltext.Analyzer, error) {
+		return storedAnalyzer(ctx, d, x, isJSON)
+	})
+	if err == nil || !prefilter.IsUnusable(err) {
+		return analyzer, err
+	}
+	entry, err := fulltext.ParseParams([]byte(x.Kind.Details))
+	if err != nil {
+		return nil, err
+	}
+	return newAnalyzer(entry, isJSON)
+}
+
+// An analyzerKey is the key of the tokenizer of an index.
+type analyzerKey struct {
+	index  string
+	isJSON bool
+}
+
+// storedAnalyzer returns the tokenizer by the metadata file of an index. A file that is missing or damaged, or has unknown
+// parameters, is an error of prefilter.IsUnusable.
+func storedAnalyzer(ctx context.Context, d *dataset.Dataset, x *snapshot.Index, isJSON bool) (*fulltext.Analyzer, error) {
 	entry, err := fulltext.ParseParams([]byte(x.Kind.Details))
 	if err != nil {
 		return nil, err
 	}
 	metadata, err := d.IndexMetadata(ctx, x.Name, "metadata.lance")
-	if err != nil && !prefilter.IsUnusable(err) {
+	if err != nil {
 		return nil, err
 	}
-	if params, err := fulltext.ParseParams([]byte(metadata["params"])); err == nil {
-		params.DocumentGranularity = entry.DocumentGranularity // the file lacks it
-		if analyzer, err := newAnalyzer(params, isJSON); err == nil {
-			return analyzer, nil
-		}
+	params, err := fulltext.ParseParams([]byte(metadata["params"]))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", lance.ErrUnsupported, err)
 	}
-	return newAnalyzer(entry, isJSON)
+	params.DocumentGranularity = entry.DocumentGranularity // the file lacks it
+	analyzer, err := newAnalyzer(params, isJSON)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", lance.ErrUnsupported, err)
+	}
+	return analyzer, nil
 }
 
 // newAnalyzer returns the tokenizer with the given parameters. Columns of JSON have a different

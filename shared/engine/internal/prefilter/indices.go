@@ -34,6 +34,12 @@ func filters(x *snapshot.Index) *index.Filters {
 // scalarIndices returns the indices that filters can use and that cover rows, by column. If a
 // column has several, it returns the oldest, as native Lance does.
 func scalarIndices(d *dataset.Dataset) (map[string]*snapshot.Index, error) {
+	return snapshot.Once(d.Snapshot, scalarIndicesKey{}, func() (map[string]*snapshot.Index, error) { return readScalarIndices(d) })
+}
+
+type scalarIndicesKey struct{}
+
+func readScalarIndices(d *dataset.Dataset) (map[string]*snapshot.Index, error) {
 	all, err := d.Indices()
 	if err != nil {
 		return nil, err

@@ -41,15 +41,11 @@ type Segment struct {
 // format versions and with damaged entries. The snapshot keeps the result, which must not be
 // changed.
 func (s *Snapshot) Segments(index string) ([]*Segment, error) {
-	if kept, ok := s.kept.Load(index); ok {
-		return kept.([]*Segment), nil
-	}
-	segments, err := s.readSegments(index)
-	if err == nil {
-		s.kept.Store(index, segments)
-	}
-	return segments, err
+	return Once(s, segmentsOf(index), func() ([]*Segment, error) { return s.readSegments(index) })
 }
+
+// segmentsOf is the key of the segments of an index.
+type segmentsOf string
 
 func (s *Snapshot) readSegments(index string) ([]*Segment, error) {
 	entries, err := s.manifest.Indices()

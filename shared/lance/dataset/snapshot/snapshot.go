@@ -34,7 +34,7 @@ type Snapshot struct {
 	indices    func() (knownIndices, error)
 	reuse      func() (reuse, error)
 	loaded     *atomic.Bool // all deletion vectors
-	kept       *sync.Map    // []*Segment by the name of the index
+	once       *sync.Map    // see Once
 	isPart     bool         // see Part
 }
 
@@ -45,7 +45,7 @@ func New(at Place, m *manifest.Manifest) (*Snapshot, error) {
 		return nil, err
 	}
 	at.Reach = nil // all readers of the version share the snapshot
-	s := &Snapshot{place: at, manifest: m, loaded: new(atomic.Bool), kept: new(sync.Map), arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
+	s := &Snapshot{place: at, manifest: m, loaded: new(atomic.Bool), once: new(sync.Map), arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
 	for i := range m.Fragments {
 		s.rows += fragment.LiveRows(m.Fragments[i])
 		s.physical += int64(m.Fragments[i].PhysicalRows)
@@ -108,6 +108,20 @@ func (s *Snapshot) WithRowColumns(columns *arrow.Schema) *arrow.Schema {
 
 func withRowColumns(columns *arrow.Schema) *arrow.Schema {
 	return arrow.NewSchema(append(slices.Clone(columns.Fields()), RowColumns()...), nil)
+}
+
+// Once returns a value that depends on nothing but the version and the key, such as what a query
+// derives from the indices. make is called until it succeeds. The type of the key belongs to the
+// caller, and a version has few keys of it. The value must not be changed.
+func Once[T any](s *Snapshot, key any, make func() (T, error)) (T, error) {
+	if kept, ok := s.once.Load(key); ok {
+		return kept.(T), nil
+	}
+	value, err := make()
+	if err == nil {
+		s.once.Store(key, value)
+	}
+	return value, err
 }
 
 // CountRows returns the number of live rows.
