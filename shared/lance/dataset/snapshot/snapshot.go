@@ -111,13 +111,13 @@ func withRowColumns(columns *arrow.Schema) *arrow.Schema {
 }
 
 // Once returns a value that depends on nothing but the version and the key, such as what a query
-// derives from the indices. make is called until it succeeds. The type of the key belongs to the
+// derives from the indices. derive is called until it succeeds. The type of the key belongs to the
 // caller, and a version has few keys of it. The value must not be changed.
-func Once[T any](s *Snapshot, key any, make func() (T, error)) (T, error) {
+func Once[T any](s *Snapshot, key any, derive func() (T, error)) (T, error) {
 	if kept, ok := s.once.Load(key); ok {
 		return kept.(T), nil
 	}
-	value, err := make()
+	value, err := derive()
 	if err == nil {
 		s.once.Store(key, value)
 	}
