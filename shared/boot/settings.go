@@ -29,7 +29,8 @@ func (s Setting) Variable() string {
 	return "TILTYARD_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// Check returns an error if the setting cannot have the text as its value. It contains no part of the text.
+// Check returns an error if the setting cannot have the text as its value. The error contains no part of the
+// text.
 func (s Setting) Check(text string) error {
 	if text == "" {
 		return errors.New("is empty")

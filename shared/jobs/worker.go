@@ -171,8 +171,8 @@ func (w *Worker) do(ctx context.Context, m Message) error {
 	return w.run(ctx, r)
 }
 
-// untilFree returns the time until a held unit may be taken over. For a job that sends messages to
-// its parts it is short, because the last part may end before all are sent.
+// untilFree returns the time until a held unit may be taken over. It is short for a job that sends
+// messages to its parts: the parts may end while it is still sending, and then the job continues.
 func (w *Worker) untilFree(m Message, held *transaction.Transaction) time.Duration {
 	if m.Part == 0 && held.Work.Parts > 0 {
 		return 2 * time.Second

@@ -1,9 +1,9 @@
-"""The benchmark beside what users would have instead: searches of vectors and texts, ours over HTTP.
+"""Compares our server with its alternatives: searches of vectors and texts, ours over HTTP.
 
-Each engine runs in a process of its own, alone, on data in memory. Each index is searched by a ladder of
-efforts; counted is the least effort with enough recall: milliseconds of one client, queries a second by
-eight, and processor time. Prints tables of Markdown, and tells what it does on the standard error. A run of all
-engines also draws docs/speed.png and adds its figures to docs/speed-history.jsonl.
+Each engine runs in a process of its own, alone, on data in memory. Each index is searched with a ladder of
+efforts. For each level of recall, the fastest effort that reaches it is measured: milliseconds for one client,
+queries a second and processor time for eight. Prints tables in Markdown, and the progress on the standard
+error. A run of all engines also draws docs/speed.png and adds its figures to docs/speed-history.jsonl.
 
     python bench_peers.py [--quick] [--sizes 100000x128,100000x768] [--only ours,pgvector] [--kinds IVF_PQ,HNSW]
 """
@@ -49,7 +49,7 @@ def arguments() -> argparse.Namespace:
     given.sizes = given.sizes.split(",") if given.sizes else [f"{given.rows}x{given.dim}"]
     given.only = given.only.split(",") if given.only else []
     given.kinds = given.kinds.split(",") if given.kinds else []
-    # What is kept is of whole runs, unless a file is named.
+    # Only whole runs are kept, unless a file is named.
     if not (given.quick or given.only or given.kinds):
         given.history = given.history or REPOSITORY / "docs" / "speed-history.jsonl"
         given.picture = given.picture or REPOSITORY / "docs" / "speed.png"
@@ -70,7 +70,7 @@ class Run:
         return [name for name in engines if not self.given.only or name in self.given.only]
 
     def child(self, size: str, engine: str, what: str, **task) -> list[dict]:
-        """What one engine's process has found, its figures under their names, its failure among what is left out."""
+        """Runs one engine in a process and returns its good results. Keeps its figures, and its failures in left_out."""
         done, good = child.spawn(self.place, {"engine": engine, "what": what, "seconds": self.given.seconds, **task}), []
         for result in done:
             if "failed" in result:
@@ -131,7 +131,7 @@ def main() -> None:
     if given.child:
         child.run(json.loads(given.child))
         return
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended by a signal"))  # and with it the engines
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended by a signal"))  # the exit also ends the engines
     with tempfile.TemporaryDirectory(prefix="tiltyard-peers-", dir=given.root) as place:
         os.chmod(place, 0o755)
         run, documents = Run(given, pathlib.Path(place)), f"{given.documents} documents"
@@ -140,7 +140,7 @@ def main() -> None:
                 run.vectors(size)
             if given.documents and not given.kinds:
                 run.texts(documents)
-        except (KeyboardInterrupt, SystemExit):  # what is known is told, but not kept as that of a whole run
+        except (KeyboardInterrupt, SystemExit):  # what was measured is printed, but not kept as a whole run
             run.left_out.append("all that comes after: the run was interrupted")
             given.history = given.picture = None
         print(run.report(documents))

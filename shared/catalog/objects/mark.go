@@ -7,11 +7,11 @@ import (
 )
 
 // A LIST returns the sizes of objects but not their contents. The state of an object is in its
-// fields; one bit of it also decides whether the object has an odd or an even number of bytes, so
-// that a LIST shows which objects must be read.
+// fields. One bit of the state is also visible in the size, which is odd or even, so that a LIST
+// shows which objects must be read.
 
 // A Marker is an object that a LIST shows as marked or not. Its stored form has an odd number of
-// bytes if it is marked, and an even number if not; a space at the end makes it so.
+// bytes if it is marked, and an even number if not. If necessary, a space is appended.
 type Marker interface{ Marked() bool }
 
 // Marked reports whether a listed object, which was written from a [Marker], is marked.

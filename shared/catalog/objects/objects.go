@@ -80,8 +80,8 @@ func (s Store) Write(ctx context.Context, key string, object any, cond objectsto
 }
 
 // outcome reads an object back after a put whose answer was lost. The outcome stays unknown in two
-// cases. If the object is as it was before, the put may still arrive. If there should have been no
-// object and there is one of another writer, the put may still arrive once that object is deleted.
+// cases. If the object is as it was before, the put may still arrive. If the put was to create the
+// object and another writer has created one, the put may still arrive once that object is deleted.
 // A put that replaces a specific object cannot arrive after that object has changed, because no
 // object ever returns to an earlier state.
 func (s Store) outcome(ctx context.Context, key string, data []byte, cond objectstore.Condition, cause error) (etag string, err error) {

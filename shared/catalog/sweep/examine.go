@@ -47,7 +47,7 @@ const MinFolderAge = 24 * time.Hour
 // tables that have a readable record. It reads all records and writes nothing.
 func (s *Sweeper) Examine(ctx context.Context) (faults []Fault, tables [][]string, err error) {
 	ctx = auth.Unlimited(ctx)
-	folders, err := s.tableFolders(ctx) // before the records: a table that is made meanwhile is in neither or in both
+	folders, err := s.tableFolders(ctx) // before the records, so that a table created in between is not taken for an orphan
 	if err != nil {
 		return nil, nil, err
 	}

@@ -60,7 +60,7 @@ func Of(f *schema.Field) *Declaration {
 	}
 	d := &Declaration{Column: f.Name, Kind: f.Metadata[kindKey], Expression: f.Metadata[expressionKey]}
 	if json.Unmarshal([]byte(f.Metadata[inputsKey]), &d.Inputs) != nil {
-		d.Inputs = nil // as native readers do
+		d.Inputs = nil // native readers ignore invalid inputs, too
 	}
 	return d
 }

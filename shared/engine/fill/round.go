@@ -262,7 +262,7 @@ type publishing struct {
 	read   *dataset.Dataset // the version that the parts read; nil if it was cleaned up
 	column *computed.Column // of that version
 	fresh  staleness.Signatures
-	fit    []Piece // pieces whose fragments are unchanged since then
+	fit    []Piece // pieces whose fragments are unchanged since that version
 	made   int64   // the newest version, if it contains files of an earlier try
 }
 
@@ -305,7 +305,7 @@ func (p *publishing) commit(ctx context.Context, d *dataset.Dataset) (*dataset.D
 			continue
 		}
 		p.fit = append(p.fit, piece)
-		// An earlier try of this commit crashed after it.
+		// An earlier try has committed the piece, and crashed afterwards.
 		if is == done {
 			p.made = int64(d.Version())
 		}

@@ -207,8 +207,8 @@ func embeddings(raw string, l lineage) string {
 	return string(text)
 }
 
-// named returns the first of the keys that an entry has, and the names of the column that it
-// names.
+// named finds the first of the keys that an entry has; its value is a source column. It returns the
+// key, and the names of the column in the answer.
 func (l lineage) named(entry map[string]json.RawMessage, keys ...string) (string, []string) {
 	for _, key := range keys {
 		if raw, ok := entry[key]; ok {

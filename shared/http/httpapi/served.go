@@ -107,8 +107,8 @@ func (c *call) clientHasGone() bool {
 	return c.clientErr() != nil || errors.Is(c.err, os.ErrDeadlineExceeded) || errors.Is(c.err, syscall.EPIPE) || errors.Is(c.err, syscall.ECONNRESET)
 }
 
-// note records the version and the transaction in an answer. It parses the answers of changes: they
-// are small, and all of them, replayed ones included, use the same field names.
+// note takes the version and the transaction of a change from the answer's JSON, for the log. It can
+// parse all such answers: they are small, and even replayed ones have the same field names.
 func (c *call) note(r reply) {
 	if c.match.operation.Access != protocol.Write || r.header["Content-Type"] != contentTypeJSON {
 		return

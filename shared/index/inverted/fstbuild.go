@@ -144,7 +144,7 @@ func (b *automatonBuilder) writeStep(s step) {
 	b.out = append(b.out, form|byte(common))
 }
 
-// maxCommonInput is the last place among commonInputs that the six bits of a node can name.
+// maxCommonInput is the highest position in commonInputs that fits the six bits of a node.
 const maxCommonInput = 63
 
 // writeSteps writes a node of any number of steps.

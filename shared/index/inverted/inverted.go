@@ -229,8 +229,8 @@ func (r *Reader) Terms(ctx context.Context, yield func(term []byte) error) error
 	return nil
 }
 
-// ParamsOf returns how texts become terms in a segment. A segment without the file that describes it,
-// as early versions wrote, is objectstore.ErrNotExist.
+// ParamsOf returns how texts become terms in a segment. Early versions wrote no metadata file; for
+// their segments the error is objectstore.ErrNotExist.
 func ParamsOf(ctx context.Context, files index.Files) (fulltext.Params, error) {
 	m, err := readMetadata(ctx, files)
 	if err != nil {

@@ -28,7 +28,7 @@ type Parts struct {
 // written postings.
 func Merge(ctx context.Context, p *fulltext.Params, of Parts, number uint64, watch func(postings int64), out index.Output) (err error) {
 	defer index.Contain(&err)
-	reading, done := context.WithCancel(ctx) // files that are written are on their way for longer
+	reading, done := context.WithCancel(ctx) // for reads only: they stop when Merge returns, but uploads may still run
 	m := &merger{params: p, out: out, names: partition{number: number}, watch: watch, coding: coding{block: p.BlockSize, varint: true}}
 	if _, m.terms, err = memory.Within(ctx); err != nil {
 		done()

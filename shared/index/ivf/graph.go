@@ -63,14 +63,15 @@ func newGraphs(top described, rows, vectors []span) (*graphs, error) {
 	return g, nil
 }
 
-// graphRows are rows of a graph as they lie in the file: nodes, the ends of their lists, and all lists.
+// graphRows are rows of a graph, as in the file. The neighbours of node ids[i] are
+// neighbors[ends[i-1]:ends[i]].
 type graphRows struct {
 	ids       []uint32
 	ends      []int32
 	neighbors []uint32
 }
 
-// cut returns copies of the rows from row from to row to, which do not hold the memory of the others.
+// cut copies the rows [from, to), so that the memory of the other rows can be freed.
 func (r graphRows) cut(from, to int) graphRows {
 	first := int32(0)
 	if from > 0 {
@@ -86,7 +87,7 @@ func (r graphRows) cut(from, to int) graphRows {
 	return part
 }
 
-// readRows reads ranges of rows of a graph. They count from the first row of the graph.
+// readRows reads ranges of rows of a graph. The ranges count from the graph's first row.
 func (g *graphs) readRows(ctx context.Context, number int, ranges []encoding.RowRange) (graphRows, error) {
 	ranges = slices.Clone(ranges)
 	for i := range ranges {

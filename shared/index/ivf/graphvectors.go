@@ -11,9 +11,9 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// graphVectors returns the vectors of the current partition for its graph: the codes themselves if their
-// distances are those of the vectors, else the decoded vectors. Residuals of one partition have the same
-// distances from each other as their vectors.
+// graphVectors returns the vectors of the current partition for its graph. They are the codes themselves if
+// distances can be computed from codes, and otherwise the decoded vectors. If the codes are of residuals,
+// the distances are the same, because all vectors of a partition have the same centroid.
 func (w *writer) graphVectors(ctx context.Context) (hnsw.Vectors, memory.Hold, error) {
 	decoder, ok := w.encoder.(quantize.Decoder)
 	if !ok {
@@ -38,7 +38,7 @@ func (w *writer) graphVectors(ctx context.Context) (hnsw.Vectors, memory.Hold, e
 type stepVectors struct {
 	codes  []byte
 	dim    int
-	square float32 // of the length of a step
+	square float32 // the squared length of a step of the codes
 }
 
 func (v *stepVectors) Len() int                { return len(v.codes) / v.dim }

@@ -15,11 +15,12 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// A paged partition has a graph. Its rows are cached in pages, so that a partition may be larger than an
-// entry of the cache, and a search fetches the pages that it visits.
+// A paged is the graph of a partition whose rows are cached in pages, because the whole partition may be too
+// large for an entry of the cache.
 //
-// A partition that fits into three quarters of the cache is read as a whole, in pages of up to widePage
-// bytes. Of a larger one, a search reads the narrow pages that it visits.
+// A partition that fits into three quarters of the cache is read as a whole, and its pages have up to
+// widePage bytes. The pages of a larger partition have narrowRows rows, and a search reads only the pages
+// that it visits.
 type paged struct {
 	*hnsw.Graph
 	shift uint    // a page has 1<<shift rows
@@ -49,8 +50,8 @@ func codesBytes(c *quantize.Codes) int64 {
 	return n
 }
 
-// isNarrow reports whether searches read the pages of a partition that they visit. Codes that depend on each
-// other are always read as a whole, as are those of a segment without a cache.
+// isNarrow reports whether searches read only the pages of a partition that they visit. Without a cache, or
+// with codes that depend on each other, they always read the whole partition.
 func (x *Index) isNarrow(number int) bool {
 	room := x.files.CacheBytes()
 	return room > 0 && x.size(number) > room/4*3 && quantize.ByRow(x.quantizer)
@@ -79,8 +80,8 @@ func (x *Index) pageSpan(number, at int, shift uint) encoding.RowRange {
 	return encoding.RowRange{From: from, To: min(from+1<<shift, int(x.rows[number].count))}
 }
 
-// joinPages cuts the rows of a partition, which columns hold from row at on, and its graph into pages, and
-// caches them.
+// joinPages divides a partition and its graph into pages. columns contain the rows of the partition from
+// row at on.
 func (x *Index) joinPages(ctx context.Context, number int, columns [][]byte, at int, rows graphRows) (*Partition, error) {
 	count, nodes := int(x.rows[number].count), int(x.graphs.headers[number].Nodes())
 	graph, err := x.graphs.above(ctx, number, count, rows.cut(nodes, len(rows.ids)))
@@ -102,7 +103,7 @@ func (x *Index) joinPages(ctx context.Context, number int, columns [][]byte, at 
 
 func pagesOf(rows int, shift uint) int { return (rows + 1<<shift - 1) >> shift }
 
-// join makes a page of copies of its parts.
+// join makes a page. It copies the ids; codes and rows must be copies already.
 func (p *paged) join(span encoding.RowRange, ids []uint64, codes quantize.Codes, rows graphRows) (*page, error) {
 	links, err := p.Level0(span.From, rows.ids, rows.ends, rows.neighbors)
 	if err != nil {
@@ -111,7 +112,8 @@ func (p *paged) join(span encoding.RowRange, ids []uint64, codes quantize.Codes,
 	return &page{ids: slices.Clone(ids), codes: codes, links: links}, nil
 }
 
-// openPaged returns a partition of which nothing but the levels above 0 is read.
+// openPaged returns a partition without its pages. Unless it is cached, it reads the levels above 0 of the
+// graph.
 func (x *Index) openPaged(ctx context.Context, number int) (*Partition, error) {
 	kept, err := x.files.Keep(partName(number), func() (any, int64, error) {
 		from, to := int(x.graphs.headers[number].Nodes()), int(x.graphs.rows[number].count)
@@ -132,8 +134,8 @@ func (x *Index) openPaged(ctx context.Context, number int) (*Partition, error) {
 	return kept.(*Partition), nil
 }
 
-// readPages reads pages of a partition, in ascending order, and caches them. The memory is taken from the
-// share of the context.
+// readPages reads the pages of a partition with the given ascending numbers, and caches them. It takes the
+// memory from the share of the context.
 func (x *Index) readPages(ctx context.Context, p *Partition, numbers []int) ([]*page, error) {
 	if !quantize.ByRow(x.quantizer) {
 		whole, err := x.read(ctx, []int{p.Number})
@@ -192,7 +194,7 @@ func (x *Index) readPages(ctx context.Context, p *Partition, numbers []int) ([]*
 	return pages, nil
 }
 
-// keepPages caches the pages of a partition that has just been read, and the levels above.
+// keepPages caches the pages of a partition that has just been read, and the levels above 0 of its graph.
 func (x *Index) keepPages(p *Partition) {
 	for i, one := range p.graph.read {
 		x.keepPage(p, i, one)

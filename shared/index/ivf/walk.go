@@ -10,10 +10,9 @@ import (
 	"tiltyard/shared/index/vector"
 )
 
-// fewRows is 256: if a filter admits fewer rows of a partition than 256 times those that are sought, they are
-// measured one by one. A walk through the graph would visit about as many rows that the filter excludes as
-// lie between them, and the visit of a row takes some hundred times as long as the question whether the
-// filter admits it.
+// If a filter admits fewer than fewRows rows of a partition for each row that is sought, the admitted rows
+// are measured one by one. A walk through the graph would be slower: it also visits the excluded rows
+// between the admitted ones, and to visit a row takes some hundred times as long as to ask the filter.
 const fewRows = 256
 
 // walk searches the graph of a partition.
@@ -50,8 +49,8 @@ func (s *Search) walk(ctx context.Context, p *Partition, f Filter, top *vector.T
 	return measured, nil
 }
 
-// mostMeasured bounds the nodes that a walk measures under a filter. If the rows that it admits lie far from
-// the query, the walk would pass most others before it reaches them.
+// mostMeasured bounds the nodes that a walk measures under a filter. If the admitted rows lie far from the
+// query, the walk would measure most other rows before it reaches them.
 func (s *Search) mostMeasured(p *Partition, f Filter) int {
 	if f.Share >= 1 && s.params.Bounds.Lower == nil && s.params.Bounds.Upper == nil {
 		return 2 * p.Rows() // a walk on the upper levels may measure a node again
@@ -99,12 +98,12 @@ type walker struct {
 	width  int               // of a code, for gather
 	rows   []*byte
 	pages  []*page          // by number; nil if the partition has too many
-	others map[uint32]*page // in place of pages
+	others map[uint32]*page // by number, in place of pages
 	meters map[*page]quantize.Meter
 }
 
-// mostPages bounds the pages of a partition for which a search has a table. A search of a larger partition
-// has a map of those that it visits.
+// mostPages is the largest number of pages that a walker keeps in a slice. For a partition with more pages
+// it uses a map.
 const mostPages = 1 << 12
 
 func (s *Search) walkerOf(ctx context.Context, p *Partition) *walker {
@@ -174,7 +173,7 @@ func (w *walker) meter(p *page) quantize.Meter {
 	return m
 }
 
-// fetch gets the pages of nodes from the cache, and reads those that it lacks in one round of requests.
+// fetch gets the pages of nodes from the cache. It reads the missing ones in one round of requests.
 func (w *walker) fetch(nodes []uint32) error {
 	if err := w.ctx.Err(); err != nil {
 		return err

@@ -5,7 +5,7 @@ import "golang.org/x/sys/cpu"
 // hasWideBytes is true if the processor has AVX-512 for bytes and words.
 var hasWideBytes = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasBMI2
 
-const stepBytes = 16 // of the AVX2 kernel
+const stepBytes = 16 // per step of the AVX2 kernel
 
 func bytesL2(query []byte, rows []*byte, out []uint32) {
 	switch {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The kernel of older processors equals the reference too.
+// The kernel for processors without AVX-512 equals the reference, too.
 func TestBytesL2ByAVX2MatchesReference(t *testing.T) {
 	if !hasAVX2 {
 		t.Log("THE KERNEL FOR BYTES IS NOT TESTED: this processor has no AVX2")

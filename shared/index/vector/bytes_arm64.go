@@ -1,6 +1,6 @@
 package vector
 
-const stepBytes = 16 // of the kernel
+const stepBytes = 16 // per step of the kernel
 
 func bytesL2(query []byte, rows []*byte, out []uint32) {
 	bytesL2NEON(query, rows, out)

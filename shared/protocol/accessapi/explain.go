@@ -85,21 +85,22 @@ type Subject struct {
 // ExplainResponse has a decision about each operation on the object.
 type ExplainResponse struct {
 	Subject Subject `json:"subject"`
-	// ByPolicies means that policies decide; else the scopes of tokens do, about all objects alike.
+	// ByPolicies means that policies decide. Otherwise the scopes of the token decide, equally for all objects.
 	ByPolicies bool `json:"by_policies"`
-	// Visible means that the object exists for the subject, if it exists.
+	// Visible means that the subject may see the object, which need not exist.
 	Visible bool `json:"visible"`
 	// Administrator means that the caller may ask about other subjects.
 	Administrator bool                    `json:"administrator"`
 	Operations    protocol.List[Decision] `json:"operations"`
 }
 
-// Decision is whether a subject may do an operation.
+// Decision records whether a subject may perform an operation.
 type Decision struct {
 	Operation string          `json:"operation"`
 	Access    protocol.Access `json:"access"`
 	Allowed   bool            `json:"allowed"`
-	// Policies are those that have decided it; none if no policy is about it. Administrators alone see them.
+	// Policies lists the policies that decided the operation. It is empty if no policy applies. Only
+	// administrators see it.
 	Policies []DecidingPolicy `json:"policies,omitempty"`
 }
 

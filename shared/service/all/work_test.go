@@ -25,12 +25,12 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A shape is the size of a table in one respect.
+// A shape is the size of a table.
 type shape struct {
 	rows, fragments, versions, columns int
 }
 
-// work is what one warm request takes, in things that can be counted.
+// work is the cost of one warm request, in countable things.
 type work struct {
 	allocations, bytes uint64 // of the memory of the process
 	reads, readBytes   int    // of storage
@@ -51,8 +51,9 @@ var questions = []question{
 	{"nearest by IVF_HNSW_SQ", "/v1/table/t/query", `{"vector":{"single_vector":[1,2,3,4,5,6,7,8]},"vector_column":"graph","nprobes":1,"k":10,"columns":["id"]}`},
 }
 
-// The work of a warm request follows what it visits. A table with many times the rows, fragments, versions
-// or columns takes about as many allocations, bytes of memory and reads of storage for the same answer.
+// The work of a warm request depends on what it visits, and not on the rest of the table. With many times
+// the rows, fragments, versions or columns, the same answer takes about as many allocations, bytes of memory
+// and reads of storage.
 func TestWarmWorkFollowsWhatIsVisited(t *testing.T) {
 	small := shape{rows: 4_000, fragments: 4, versions: 8, columns: 4}
 	for name, large := range map[string]shape{
@@ -123,7 +124,8 @@ func workOf(t *testing.T, s shape) map[string]work {
 	return found
 }
 
-// measured sends a question until the process is warm, and then as often again.
+// measured sends a question several times until the process is warm. It then sends it as often again, and
+// returns the mean work.
 func measured(send func(string, []byte) string, counted *faultstore.Store, q question) work {
 	const times = 20
 	var w work
@@ -143,8 +145,8 @@ func measured(send func(string, []byte) string, counted *faultstore.Store, q que
 	return w
 }
 
-// stream encodes the rows of one fragment. A value of kind and a word of text are in 20 rows that
-// follow each other.
+// stream encodes the rows of one fragment. Each value of kind, and each rare word of text, occurs in 20
+// consecutive rows.
 func (s shape) stream(t *testing.T, fragment int) []byte {
 	t.Helper()
 	vectors := arrow.FixedSizeListOf(8, arrow.PrimitiveTypes.Float32)

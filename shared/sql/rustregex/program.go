@@ -72,8 +72,8 @@ func instructions(tree *syntax.Regexp) int {
 	return size
 }
 
-// isDirect reports whether a text is matched without checks of the context. It counts the
-// work for match.
+// isDirect reports whether a text is short enough to be matched without checks of the context. If
+// so, it counts the work of the match.
 func (p *Program) isDirect(m *meter.Meter, s []byte) (bool, error) {
 	if m == nil {
 		return true, nil

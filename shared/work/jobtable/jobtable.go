@@ -44,7 +44,7 @@ const (
 // id returns the id of the table.
 func id() []string { return []string{"__system", "geneva_jobs"} }
 
-// A Mark is a field in the input of a job that has a row in the table. Embed it.
+// A Mark is embedded in the input of a job. It records whether the job has a row in the table.
 type Mark struct {
 	Listed bool `json:"in_job_table,omitempty"`
 }

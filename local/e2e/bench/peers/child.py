@@ -1,4 +1,4 @@
-"""Runs one engine in a process of its own, so that it shares nothing with another, and may fail alone."""
+"""Runs one engine in a process of its own, so that it shares nothing with others and a failure ends only itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import traceback
 
 from peers import cpu
 
-# Where the classes are: an engine is imported only by the process that measures it.
+# The paths of the classes: only the process that measures an engine imports it.
 VECTORS = {
     "ours": "peers.ours.Ours",
     "lancedb": "peers.lance_engine.Lance",
@@ -34,7 +34,7 @@ HOURS = 2  # for one engine
 
 
 def spawn(memory: pathlib.Path, task: dict) -> list[dict]:
-    """Measures an engine and returns what is known of it; a failure is a result, too, and those before it are kept."""
+    """Measures an engine and returns its results. A failure is also a result; the results before it are kept."""
     with tempfile.TemporaryDirectory(prefix=f"{task['engine']}-", dir=memory) as place:
         results = pathlib.Path(place) / "results"
         os.chmod(place, 0o755)  # Postgres runs as another user
@@ -55,7 +55,7 @@ def spawn(memory: pathlib.Path, task: dict) -> list[dict]:
 
 
 def end(process: subprocess.Popen) -> None:
-    """Ends the process and all below it, which are of no use without it."""
+    """Ends the process and its descendants."""
     if process.poll() is None:
         for pid in sorted(cpu.tree([process.pid]), reverse=True):
             os.kill(pid, signal.SIGKILL)
@@ -63,7 +63,7 @@ def end(process: subprocess.Popen) -> None:
 
 
 def run(task: dict) -> None:
-    """The whole of the process of an engine."""
+    """The main function of the process of an engine."""
     began = time.monotonic()
     os.environ["TMPDIR"] = task["place"]
 
@@ -102,7 +102,7 @@ def vectors(task: dict, result) -> None:
             if kind.name in task["kinds"] if task["kinds"] else not kind.extra:
                 try:
                     result({"kind": kind.name} | measure(name, engine, kind, crowd, task["seconds"]))
-                except Exception as problem:  # the next kind may do
+                except Exception as problem:  # the next kind may succeed
                     result({"kind": kind.name} | failure(problem))
     finally:
         engine.close()

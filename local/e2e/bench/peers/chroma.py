@@ -52,7 +52,7 @@ class Chroma(Engine):
         return ChromaClient(self)
 
     def tuned(self, effort: dict) -> chromadb.Collection:
-        """The collection with this ef. A change is stored at once, but only an index that is opened after it has it."""
+        """The collection with this ef. A change is stored at once, but does not reach an open index, which is opened again."""
         with self.lock:
             if effort != self.effort:
                 self.chroma.get_collection("vectors", embedding_function=None).modify(configuration={"hnsw": effort})

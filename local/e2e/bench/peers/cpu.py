@@ -17,7 +17,7 @@ def stat(pid: int) -> list[str]:
 
 
 def tree(roots: list[int]) -> set[int]:
-    """The processes and all below them."""
+    """The processes and their descendants."""
     parents = {int(p.name): int(fields[1]) for p in pathlib.Path("/proc").iterdir() if p.name.isdigit() and (fields := stat(int(p.name)))}
     found = set(roots)
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
@@ -26,7 +26,7 @@ def tree(roots: list[int]) -> set[int]:
 
 
 def used(roots: list[int]) -> float:
-    """Seconds that the processes and all below them have used; ended children count with their parents."""
+    """Seconds that the processes and their descendants have used; ended children count with their parents."""
     return TICK * sum(sum(int(ticks) for ticks in stat(pid)[11:15]) for pid in tree(roots))
 
 
@@ -37,7 +37,7 @@ def busy() -> float:
 
 
 def machine() -> str:
-    """The processor, the number of cores and the memory, which a comparison of runs must share."""
+    """The processor, the number of cores and the memory. Only runs on the same machine are compared."""
     model = next((l.partition(":")[2].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), os.uname().machine)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     return f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB"

@@ -18,7 +18,7 @@ class Crowd:
     """Threads, or processes that are forked or spawned. They stay for several runs, because the imports of some take seconds."""
 
     def __init__(self, how: str, size: int, roots: Callable[[], list[int]] | None):
-        """roots returns the processes whose time is the engine's; None if it works in those of its clients."""
+        """roots returns the processes of the engine, whose time is counted; None if the engine runs in its clients."""
         channel, start = queue.SimpleQueue, threading.Thread
         if how != "threads":
             context = multiprocessing.get_context(how)
@@ -29,7 +29,7 @@ class Crowd:
         self.roots = roots or (lambda: [client.pid for client in self.clients])
 
     def run(self, prepare: Callable[[int], tuple[list[Callable], Callable]], seconds: float) -> dict:
-        """Each client gets its calls from its number, and a function that ends it; returns what they did together."""
+        """Runs all clients and returns their joint figures. prepare returns the calls of the client with a number, and how to end it."""
         if not self.started:  # not earlier, because their imports would be a part of the first build
             for client in self.clients:
                 client.start()
@@ -45,7 +45,7 @@ class Crowd:
         check(ready + counts)
         total = sum(counts)
         if not set(roots) <= cpu.tree(own):
-            known += engine  # a server that runs apart
+            known += engine  # of a server that is no descendant of this process
         others = max(0.0, machine - known) / (seconds * (os.cpu_count() or 1))
         return {"q/s": total / seconds, "cpu ms": engine / total * 1e3, "machine ms": machine / total * 1e3, "others": others}
 
@@ -65,7 +65,7 @@ def check(heard: list) -> None:
 
 def work(number: int, tasks, answers) -> None:
     """The life of a client: it prepares its calls, waits for the others, and counts the calls that it completes in time.
-    Whatever fails, it answers twice, so that it can go on."""
+    It answers twice even after a failure, so that the next run can follow."""
     while True:
         calls, problem = [], ""
         try:

@@ -1,4 +1,4 @@
-"""Vectors in clusters, as those of texts and images lie, queries of the same kind, and the exact answers."""
+"""Vectors in clusters, like those of texts and images, with queries of the same kind and their exact answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from peers.engine import NEAREST
 
 CLUSTERS, SPREAD = 400, 0.6
-CANDIDATES = 4 * NEAREST  # measured again, because the first distances are differences of large numbers
+CANDIDATES = 4 * NEAREST  # measured again, because the first distances are inexact: differences of large numbers
 SLICE = 50_000
 
 

@@ -16,12 +16,12 @@ EDGES, CONSIDERED = 20, 150  # m and ef_construction of every graph
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """An index, with the efforts by which it is searched: from few to many neighbours looked at."""
+    """An index, and the efforts with which it is searched, the least first."""
 
     name: str
     efforts: list[dict]
     parameters: dict = dataclasses.field(default_factory=dict)
-    also: dict | None = None  # an effort by whose processor time the kind is known, whatever its recall
+    also: dict | None = None  # an effort that is always measured, whatever its recall
     extra: bool = False  # measured only if it is named
 
 
@@ -68,7 +68,7 @@ class Engine:
 
     @property
     def processes(self) -> list[int]:
-        """The processes whose time is the engine's, with all below them."""
+        """The processes of the engine. Their time is counted, with that of their descendants."""
         return [os.getpid()]
 
     def load(self) -> None:
@@ -84,7 +84,7 @@ class Engine:
 
 
 def ladder(**steps: list) -> list[dict]:
-    """All combinations of steps, the last one changing first; None leaves a step out."""
+    """All combinations of the steps, of which the last changes fastest. None leaves a step out."""
     combined = (zip(steps, values) for values in itertools.product(*steps.values()))
     return [{name: value for name, value in chosen if value is not None} for chosen in combined]
 
@@ -94,5 +94,5 @@ def label(effort: dict) -> str:
 
 
 def decimals(vector: np.ndarray) -> list[float]:
-    """The numbers as clients write them: with as few digits as tell 32 bits apart."""
+    """The numbers as clients write them: with the fewest digits that identify a float of 32 bits."""
     return [float(str(value)) for value in vector]

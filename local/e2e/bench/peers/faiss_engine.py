@@ -27,7 +27,7 @@ class FaissClient(Client):
         return answer.tolist()
 
     def open(self) -> None:
-        faiss.omp_set_num_threads(1)  # of the thread that calls it
+        faiss.omp_set_num_threads(1)  # only in the calling thread
 
 
 class Faiss(Engine):

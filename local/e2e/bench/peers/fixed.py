@@ -1,4 +1,4 @@
-"""What a warm request costs our server whatever the engine does: processor time of its process, with four clients."""
+"""The cost of small warm requests to our server: processor time of its process, with four clients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLIENTS = 4
 ROWS = 100_000
 COLUMNS = ["id", "x", "y", "s"]
 DIFFERENT = 200  # requests of each client
-WARM_TURNS = 3  # of all requests before they count
+WARM_TURNS = 3  # passes over all requests before they count
 
 
 def rows(count: int) -> pa.Table:

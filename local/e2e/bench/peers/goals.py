@@ -1,4 +1,4 @@
-"""The goals. A limit is a number, or a part of another engine's figure; most figures shall be below it."""
+"""The goals. A limit is a number, or a multiple of another engine's figure. Most limits are upper ones."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from peers.texts import KINDS
 class Goal:
     figure: str  # engine/kind/figure; * stands for any characters
     limit: float
-    of: str = ""  # times this figure; * is the kind of ours
-    least: bool = False  # the limit is the least, not the most
+    of: str = ""  # if set, the limit is multiplied by this figure, in which * stands for our kind
+    least: bool = False  # the limit is a lower one
     size: str = "*"
-    less: str = ""  # a figure that is taken off before
+    less: str = ""  # a figure that is subtracted before the comparison
 
     def applies(self, size: str, name: str) -> bool:
         return fnmatch.fnmatch(size, self.size) and fnmatch.fnmatch(name, self.figure)
@@ -64,7 +64,7 @@ GOALS = [
     Goal("ours/requests/100 rows by id, BTREE: cpu ms", 0.6),
     Goal("ours/requests/FTS, two words: cpu ms", 0.25),
 ] + [
-    # HTTP and all else that a count costs is no work on texts.
+    # The cost of a count is subtracted, because HTTP is not work on texts.
     Goal(f"ours/requests/FTS, {kind}: cpu ms", 2, of=f"tantivy/texts/{kind}: cpu ms", less="ours/requests/count_rows: cpu ms")
     for kind in KINDS
 ]

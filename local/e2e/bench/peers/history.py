@@ -11,7 +11,7 @@ import subprocess
 from peers import cpu
 
 WORSE = 1.1  # times what it was
-NEUTRAL = re.compile(r"/recall|/others|: found$")  # figures that say nothing of speed
+NEUTRAL = re.compile(r"/recall|/others|: found$")  # figures that do not measure speed
 
 
 def commit() -> str:
@@ -46,7 +46,7 @@ def worse(before: list[dict], now: list[dict]) -> list[str]:
         for name, value in one["figures"].items():
             was = old["figures"].get(name)
             if was and not NEUTRAL.search(name) and (was / max(value, 1e-9) if "q/s" in name else value / was) > WORSE:
-                # Recalls that are reached by the same effort share its figures.
+                # Several recalls may have the same effort, and then the same figures: they share a line.
                 figure, _, recall = name.partition(" at ")
                 same.setdefault((figure, was, value), []).append(recall)
         since = f"since {old['commit']}, {old['date'][:10]}"

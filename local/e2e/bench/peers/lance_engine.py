@@ -1,4 +1,4 @@
-"""LanceDB in process, over a table in memory. Its Python is the limit of threads, so its clients are processes."""
+"""LanceDB in process, over a table in memory. Its clients are processes, because Python would limit threads."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Lance(Engine):
 
 
 class LanceTexts(texts.Engine):
-    """A full-text index with positions and plain words, as those of the others are."""
+    """A full-text index with positions and all words as they are, like the indices of the other engines."""
 
     def load(self, rows: pa.Table) -> None:
         self.table = lancedb.connect(str(self.place)).create_table("texts", rows)

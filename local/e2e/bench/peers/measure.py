@@ -1,4 +1,4 @@
-"""Measures one engine in this process: each kind's build, its ladder of efforts, and many clients at the least of them that suffice."""
+"""Measures one engine in this process: the build of each kind, its ladder of efforts, and many clients with the chosen ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from peers.engine import NEAREST, Client, Data, Engine, Kind, label
 LEVELS = (0.95, 0.98, 0.99)  # of recall
 ENOUGH = 0.999  # of recall: more effort is not tried
 CLIENTS = 8
-SAME = 1.05  # times the median of another effort
+SAME = 1.05  # up to this factor, medians of efforts count as equal
 TIMED_SECONDS = 2  # at most for the median of an effort
 
 
@@ -26,7 +26,7 @@ def say(text: str) -> None:
 
 
 def timed(work: Callable, roots: Callable[[], list[int]]) -> dict:
-    """Seconds and processor seconds of some work; the processes are asked for before and after."""
+    """Seconds and processor seconds of some work. roots is called before and after, because the processes may change."""
     began, before = time.perf_counter(), cpu.used(roots())
     work()
     return {"s": time.perf_counter() - began, "cpu s": cpu.used(roots()) - before}
@@ -65,13 +65,13 @@ def measure(name: str, engine: Engine, kind: Kind, crowd: Crowd, seconds: float)
 
 
 def least(enough: list[dict]) -> dict:
-    """The fastest effort; the first of those that are as fast, because their order is chance."""
+    """The fastest effort. Of several that are about as fast it is the first, because their order is chance."""
     fastest = min(step["ms"] for step in enough)
     return next(step for step in enough if step["ms"] <= SAME * fastest)
 
 
 def climb(client: Client, kind: Kind, data: Data) -> list[dict]:
-    """Tries the efforts until two in turn find all there is. The first pass over the queries warms the second."""
+    """Tries the efforts until two in a row have ENOUGH recall. The first pass over the queries warms the second."""
     curve, full = [], 0
     queries = np.ascontiguousarray(data.queries)
     wanted = [set(row.tolist()) for row in data.exact]

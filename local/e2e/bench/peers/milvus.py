@@ -12,7 +12,7 @@ import pymilvus
 
 from peers.engine import CONSIDERED, EDGES, NEAREST, Client, Data, Engine, Kind, ladder
 
-# The server that pymilvus starts in its own process if it is given a file. It ends with its standard input.
+# Runs the server that pymilvus would start in the process of a client. It ends with its standard input.
 SERVE = """
 import sys
 from milvus_lite.server_manager import server_manager_instance as servers

@@ -16,10 +16,10 @@ GRAPH = {"m": EDGES, "ef_construction": CONSIDERED}
 WIDTHS = [10, 20, 40, 60, 80, 120, 160, 240, 400, 800]
 NARROW = ladder(nprobes=[1, 2, 4, 8, 16], refine_factor=[None, 2, 5, 10, 20, 50])
 
-# Before they are measured again, twice as many neighbours are found as are wanted, which is the least ef of LanceDB.
+# LanceDB requires that ef is at least the number of neighbours that are measured again: NEAREST times the factor.
 WIDE = [step for step in ladder(ef=WIDTHS, refine_factor=[None, 2]) if step["ef"] >= NEAREST * step.get("refine_factor", 1)]
 
-# The same for LanceDB, which has the same kinds.
+# LanceDB is measured with the same kinds.
 KINDS = [
     Kind("IVF_PQ", NARROW),
     Kind(
@@ -36,7 +36,7 @@ KINDS = [
 
 
 class OursClient(Client):
-    """A kept-alive connection; the body of a request is made before."""
+    """A kept-alive connection. The bodies of requests are encoded before they are timed."""
 
     def __init__(self, url: str, token: str, fields: dict):
         self.url, self.token, self.fields = url, token, fields

@@ -12,7 +12,7 @@ from peers.service import Service, query
 
 
 class OursTexts(texts.Engine):
-    """A full-text index with positions and plain words, as those of the others are."""
+    """A full-text index with positions and all words as they are, like the indices of the other engines."""
 
     def __init__(self, place: pathlib.Path):
         super().__init__(place)

@@ -1,4 +1,4 @@
-"""Postgres with pgvector: a server of its own, over a socket of the system, with all of its data in memory."""
+"""Postgres with pgvector: a server of its own, over a Unix socket, with all of its data in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEARCH = f"SELECT id FROM vectors ORDER BY vector <-> %s::vector LIMIT {NEAREST}
 
 
 class PgvectorClient(Client):
-    """A connection, with a statement that is prepared at its first use; a vector is made a text before."""
+    """A connection, with a statement that is prepared at its first use. Vectors become texts before they are timed."""
 
     def __init__(self, uri: str):
         self.uri = uri
@@ -49,7 +49,7 @@ class Pgvector(Engine):
     def __init__(self, place: pathlib.Path, data: Data):
         super().__init__(place, data)
         folder = place / "postgres"
-        pgserver.get_server(folder, cleanup_mode="stop").cleanup()  # makes the files
+        pgserver.get_server(folder, cleanup_mode="stop").cleanup()  # creates the files of the database
         megabytes = data.memory >> 20
         cores = os.cpu_count()
         with open(folder / "postgresql.conf", "a") as settings:
@@ -74,7 +74,7 @@ class Pgvector(Engine):
     def load(self) -> None:
         self.do(
             f"CREATE TABLE vectors (id bigint, vector vector({self.data.rows.shape[1]}))",
-            # Otherwise vectors of 2,000 bytes and more lie in another table.
+            # Otherwise Postgres stores vectors of 2,000 bytes and more in a separate table.
             "ALTER TABLE vectors ALTER COLUMN vector SET STORAGE PLAIN",
         )
         with psycopg.connect(self.uri) as connection, connection.cursor().copy("COPY vectors FROM STDIN") as copy:

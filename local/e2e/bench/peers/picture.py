@@ -49,7 +49,7 @@ def draw(file: pathlib.Path, sizes: dict[str, list[dict]]) -> None:
 
 
 def front(curve: list[dict]) -> list[tuple[float, float]]:
-    """The efforts for which no faster one finds as much; the others are of no use to anybody."""
+    """The efforts that have more recall than every faster one."""
     best, kept = 0.0, []
     for step in sorted(curve, key=lambda step: step["ms"]):
         if step["recall"] > best:

@@ -47,7 +47,7 @@ class Service:
             took = time.monotonic() - began
             if took > PATIENCE or self.server.faults():
                 raise RuntimeError(f"{kind} of {table} was not built:\n{self.server.log_tail()}")
-            time.sleep(min(0.5, 0.01 + took / 50))  # questions cost the server time that counts as that of the build
+            time.sleep(min(0.5, 0.01 + took / 50))  # each poll takes time of the server, which counts as time of the build
 
     def names(self, table: str) -> list[str]:
         return [index["index_name"] for index in self.post(f"/v1/table/{table}/index/list", {}).json["indexes"]]
@@ -83,7 +83,7 @@ def checked(path: str, answer):
 
 
 def request(line: Line, path: str, fields: dict) -> Callable:
-    """A function that sends a request which is encoded once."""
+    """A function that sends a request. The request is encoded only once."""
     body = json.dumps(fields).encode()
     return lambda: checked(path, line.call("POST", path, body, JSON))
 

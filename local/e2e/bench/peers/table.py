@@ -39,7 +39,7 @@ def markdown(head: list[str], rows: list[list[str]], left: int = 1) -> str:
 
 
 def vectors(size: str, results: list[dict], figures: dict[str, float]) -> str:
-    """A row for each effort that is the least for a recall; the first row of an index has what its build took."""
+    """A row for each effort that was chosen for a recall. The first row of an index also has the cost of its build."""
     rows = []
     for result in results:
         if not result.get("kind"):
@@ -52,7 +52,7 @@ def vectors(size: str, results: list[dict], figures: dict[str, float]) -> str:
             best = max(step["recall"] for step in result["curve"])
             rows.append([*first, f"at most {best:.3f}", *[""] * (len(HEAD) - 4)])
         for effort, whys in efforts.items():
-            # Goals are of one recall, so a row that stands for two has the goals of both.
+            # Each goal is for one recall, so the row of an effort with two recalls has the goals of both.
             cells = [merged([cell(size, figures, f"{name}/{column} at {why}") for why in whys]) for column in COLUMNS]
             reached = f"{figures[f'{name}/recall at {whys[0]}']:.3f}"
             levels = [why.removeprefix("≥ ") for why in whys if why.startswith("≥")]
@@ -62,7 +62,7 @@ def vectors(size: str, results: list[dict], figures: dict[str, float]) -> str:
 
 
 def groups(efforts: dict[str, str]) -> dict[str, list[str]]:
-    """The recalls that each effort is the least for."""
+    """The recalls for which each effort was chosen."""
     found: dict[str, list[str]] = {}
     for why, effort in efforts.items():
         found.setdefault(effort, []).append(why)
@@ -76,7 +76,7 @@ def merged(cells: list[str]) -> str:
 
 
 def texts(size: str, figures: dict[str, float]) -> list[str]:
-    """What requests to our server cost, and the same searches for words by all engines."""
+    """The cost of requests to our server, and the same searches for words by all engines."""
     parts = []
     if asked := names(figures, "requests"):
         rows = [[name.removesuffix(": cpu ms"), cell(size, figures, f"ours/requests/{name}")] for name in asked if name.endswith("cpu ms")]

@@ -1,4 +1,4 @@
-"""Texts of words that are as often as those of a language, searches for them, and how an engine of texts is measured."""
+"""Texts with the word frequencies of a natural language, searches in them, and the measurement of an engine of texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECONDS = 3  # at most for the processor time of a kind
 
 def vocabulary() -> np.ndarray:
     random, letters = np.random.default_rng(7), np.array(list("etaoinshrdlu"))
-    # The rank in the alphabet's other letters ends a word, so that all differ.
+    # A word ends with its rank, written in the other letters of the alphabet, so that all words differ.
     tail = lambda rank: "".join("bcfgjkmpqv"[int(digit)] for digit in str(rank))
     return np.array(["".join(letters[random.integers(0, 12, random.integers(2, 8))]) + tail(rank) for rank in range(VOCABULARY)])
 
@@ -35,7 +35,7 @@ def documents(count: int) -> pa.Table:
 
 
 def searches(rows: pa.Table) -> dict[str, list[str]]:
-    """Words of documents drawn at random, so that a search for words is for words that are about as often as the words of a text."""
+    """Words of documents drawn at random, so that frequent words are sought more often than rare ones."""
     drawn = np.random.default_rng(9).integers(rows.num_rows, size=SEARCHES)
     of = [text.split() for text in rows["text"].take(drawn).to_pylist()]
     return {

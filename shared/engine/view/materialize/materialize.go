@@ -91,7 +91,7 @@ func Refresh(ctx context.Context, t, as *engine.Table, o Order) (Result, error) 
 // all reports whether all rows are computed, whatever the view shows.
 func (o Order) all() bool { return o.Full || o.Limit != nil }
 
-// target resolves the order over a version of the source.
+// target plans the query of the order for a version of the source.
 func (o Order) target(ctx context.Context, s *dataset.Dataset) (*target, error) {
 	if err := wal.CheckWhole(s); err != nil {
 		return nil, err

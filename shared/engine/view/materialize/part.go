@@ -30,9 +30,9 @@ type Computed struct {
 }
 
 const (
-	// unitTime is the time after which a part completes the files of its rows.
+	// A part completes its current files after unitTime, so that its progress can be saved.
 	unitTime = time.Minute
-	// lateMargin is the time before the context's deadline at which it completes them in any case.
+	// It completes them earlier if only lateMargin is left until the context's deadline.
 	lateMargin = 90 * time.Second
 )
 

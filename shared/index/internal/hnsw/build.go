@@ -36,7 +36,7 @@ type Measurer interface {
 // Options holds the parameters of a new graph.
 type Options struct {
 	Edges      int // per inserted node and level (M); existing nodes keep up to twice as many on level 0
-	Candidates int // that a new node chooses from
+	Candidates int // from which a new node chooses its neighbours
 
 	// Watch is called from several goroutines with the number of newly inserted nodes. It may be nil.
 	Watch func(nodes int64)
@@ -65,8 +65,8 @@ type Built struct {
 // places are the positions of nodes in the edges of a level above 0.
 type places map[uint32]int
 
-// Build builds the graph of vectors. It searches the neighbours of each new node and adds edges in both
-// directions. Among near candidates it prefers neighbours in different directions. All cores insert nodes
+// Build builds the graph of vectors. It searches the neighbours of each new node and adds edges to and from
+// them. Among near candidates it prefers neighbours in different directions. All cores insert nodes
 // concurrently, so two graphs of the same vectors may differ.
 func Build(ctx context.Context, vectors Vectors, o Options) (*Built, error) {
 	n, workers := vectors.Len(), runtime.GOMAXPROCS(0)
@@ -114,7 +114,7 @@ func Build(ctx context.Context, vectors Vectors, o Options) (*Built, error) {
 // raise assigns random levels to n nodes: each level has about one in o.Edges nodes of the level below. The
 // first of the highest nodes becomes the entry point.
 func (g *Built) raise(n int) {
-	const seed = 42 // as in native Lance: the same number of vectors has the same levels
+	const seed = 42 // as in native Lance: graphs of equally many vectors have the same levels
 	random := rand.New(rand.NewPCG(seed, seed))
 	g.levels = make([]uint8, n)
 	for i := range g.levels {
@@ -147,7 +147,7 @@ func (g *Built) at(node uint32, level int) (*edges, int) {
 	return g.above[level-1], g.places[level-1][node]
 }
 
-// trim reduces all nodes to the edges that they keep.
+// trim reduces each node to the number of edges that the graph keeps.
 func (g *Built) trim(ctx context.Context) error {
 	var next atomic.Int64
 	var group errgroup.Group
@@ -172,8 +172,8 @@ func (g *Built) trim(ctx context.Context) error {
 	return group.Wait()
 }
 
-// connect adds an edge to each node that is unreachable on level 0, from a reachable node near to it,
-// because searches follow edges only. Concurrent inserts may have displaced all edges to a node.
+// connect makes all nodes reachable on level 0, because a search can only follow edges. Concurrent inserts
+// may have displaced all edges to a node. Such a node gets an edge from a reachable node near to it.
 func (g *Built) connect(ctx context.Context) error {
 	reached := make([]bool, len(g.levels))
 	g.reach(g.entry, reached)
@@ -186,7 +186,7 @@ func (g *Built) connect(ctx context.Context) error {
 			continue
 		}
 		v.query = uint32(i)
-		from := v.distanceTo(last) // which has space for an edge
+		from := v.distanceTo(last) // in case that no near node has space for an edge
 		for _, h := range v.look(v.distanceTo(g.entry), 0) {
 			if g.bottom.len(int(h.Node)) <= 2*g.options.Edges {
 				from = h
@@ -247,7 +247,7 @@ func (g *Built) Header() (string, error) {
 			Prefetch   int `json:"prefetch_distance"`
 		} `json:"params"`
 	}
-	const prefetch = 2 // vectors ahead, which is up to readers
+	const prefetch = 2 // a hint for readers: fetch two vectors ahead
 	h.Entry, h.Levels = g.entry, []uint32{0, uint32(len(g.levels))}
 	h.Params.MaxLevel, h.Params.Edges, h.Params.Candidates, h.Params.Prefetch = MaxLevel, g.options.Edges, g.options.Candidates, prefetch
 	for level := 1; level < MaxLevel; level++ {

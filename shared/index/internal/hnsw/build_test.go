@@ -159,7 +159,7 @@ func TestBuildMakesAGraphThatFindsTheNearestNodes(t *testing.T) {
 	}
 }
 
-// Each node can be reached, also if all are the same.
+// Each node can be reached, even if all vectors are equal.
 func TestBuildReachesEachNode(t *testing.T) {
 	const dim = 3
 	for name, vectors := range map[string][]float32{"random": randomVectors(5, 2000, dim), "equal": make([]float32, 500*dim)} {

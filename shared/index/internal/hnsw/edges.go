@@ -7,20 +7,21 @@ import (
 )
 
 // edges are the edges of the nodes on one level of a graph that is being built. All lists lie in two
-// arrays, so that a search that reads the neighbours of a node meets few lines of memory.
+// arrays, so that a search touches few cache lines when it reads the neighbours of a node.
 //
-// Lists are changed under the lock of a node. They are read without it: a reader may see a list in part
-// before and in part after a change, which is a list of nodes all the same.
+// Lists are changed under the lock of a node, but read without it. A reader may see a mixture of the old
+// and the new list. That does no harm, because each entry is a node.
 type edges struct {
 	most      int       // edges per node that the graph keeps
-	stride    int       // numbers per list: its length, and the ends that there is room for
+	stride    int       // numbers per list: its length, and room for the ends
 	lists     []uint32  // for each node the length of its list, then the ends
 	distances []float32 // of the ends, at the same places
 	locks     []sync.Mutex
 }
 
-// A list has room for some more edges than it keeps, because reducing it costs as much for one edge too
-// many as for several. The last place is for the edges of [Built.connect].
+// room returns the number of places in a list of which the graph keeps up to most edges. Reducing a list
+// costs as much for one excess edge as for several, so there are some spare places. The last place is
+// reserved for [Built.connect].
 func room(most int) int { return most + most/4 + 2 }
 
 // edgeBytes is the memory of an edge.
@@ -39,7 +40,7 @@ func (e *edges) len(list int) int { return int(atomic.LoadUint32(&e.lists[list*e
 // isFull reports whether a list has no room for another edge.
 func (e *edges) isFull(list int) bool { return e.len(list) >= e.stride-2 }
 
-// ends returns the ends of a list. A reader without the lock loads each of them by atomic.
+// ends returns the ends of a list. A reader without the lock must load each of them atomically.
 func (e *edges) ends(list int) []uint32 { return e.lists[list*e.stride+1:][:e.len(list)] }
 
 // nodes appends the ends of a list to nodes.

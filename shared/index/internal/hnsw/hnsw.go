@@ -99,8 +99,8 @@ func (u upper) of(node uint32) []uint32 {
 }
 
 // New makes the graph of vectors from the rows of the levels above 0. ids[i] is the node of row i, whose
-// neighbours are neighbors[ends[i-1]:ends[i]]. A node number that level 0 or the vectors lack is
-// [lance.ErrCorrupt].
+// neighbours are neighbors[ends[i-1]:ends[i]]. The error is [lance.ErrCorrupt] if a node is not on level 0
+// or has no vector.
 func New(h *Header, vectors int, ids []uint32, ends []int32, neighbors []uint32) (*Graph, error) {
 	if h.Nodes() > int64(vectors) {
 		return nil, fmt.Errorf("%w: %d nodes of %d vectors", lance.ErrCorrupt, h.Nodes(), vectors)
@@ -132,8 +132,8 @@ func New(h *Header, vectors int, ids []uint32, ends []int32, neighbors []uint32)
 	return g, nil
 }
 
-// Level0 returns the links of consecutive rows of level 0, where the node in a row has the number of the
-// row. first is the first row. Links to nodes that do not exist are [lance.ErrCorrupt].
+// Level0 returns the links of consecutive rows of level 0, starting with row first. On this level, row i
+// must have node i. The error is [lance.ErrCorrupt] if a link leads to a node that does not exist.
 func (g *Graph) Level0(first int, ids []uint32, ends []int32, neighbors []uint32) (*Links, error) {
 	for i, id := range ids {
 		if int64(id) != int64(first+i) || id >= g.nodes {
@@ -146,7 +146,7 @@ func (g *Graph) Level0(first int, ids []uint32, ends []int32, neighbors []uint32
 	return g.links(ends, neighbors)
 }
 
-// links checks that lists follow each other, and that their nodes exist.
+// links checks that the lists of neighbours do not overlap, and that the neighbours exist.
 func (g *Graph) links(ends []int32, neighbors []uint32) (*Links, error) {
 	if !slices.IsSorted(ends) || len(ends) > 0 && (ends[0] < 0 || int(ends[len(ends)-1]) > len(neighbors)) {
 		return nil, fmt.Errorf("%w: lists of neighbours that overlap, or have more than %d together", lance.ErrCorrupt, len(neighbors))
@@ -164,7 +164,7 @@ func (g *Graph) Nodes() int { return int(g.nodes) }
 
 // Bytes returns the approximate memory of the graph.
 func (g *Graph) Bytes() int64 {
-	const perNode = 32 // of a map
+	const perNode = 32 // bytes of a map entry
 	n := int64(0)
 	for i, u := range g.above {
 		if i == 0 {

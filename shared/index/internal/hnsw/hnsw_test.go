@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// line returns a graph of nodes that are joined with the next and the last one, with every tenth on a
-// level above.
+// line returns a graph that joins each node with the previous and the next one. Every tenth node is also on
+// level 1, and joined there with the tenth node before and after it.
 func line(t *testing.T, nodes int) (*Graph, *Links) {
 	t.Helper()
 	var ids, neighbors []uint32
@@ -87,7 +87,7 @@ type failing struct{ err error }
 func (f failing) Distances([]uint32, []float32) error { return f.err }
 func (f failing) Neighbors(uint32) []uint32           { return nil }
 
-// The memory of a search follows the nodes that it visits.
+// The memory of the set grows with the visited nodes.
 func TestVisitsHoldEachNodeOnce(t *testing.T) {
 	var v visits
 	for range 2 {
@@ -140,7 +140,7 @@ func words(data []byte) []uint32 {
 	return numbers
 }
 
-// Whatever a file has for a graph, a search of it ends, and finds nodes that exist, each once.
+// A search ends and finds only nodes that exist, each once, whatever a file contains as its graph.
 func FuzzGraph(f *testing.F) {
 	bytes := func(numbers ...uint32) (data []byte) {
 		for _, n := range numbers {

@@ -7,7 +7,7 @@ type visitor struct {
 	graph   *Built
 	measure Measurer
 	query   uint32   // the node whose neighbours are sought
-	seen    []uint32 // the walk that saw a node last
+	seen    []uint32 // by node: the last walk that saw it
 	walk    uint32
 
 	candidates     queue
@@ -75,7 +75,7 @@ func (v *visitor) insert(n uint32) {
 	}
 }
 
-// reduce leaves as many edges of a list as the graph keeps. The caller holds its lock.
+// reduce cuts a list to the number of edges that the graph keeps. The caller holds its lock.
 func (v *visitor) reduce(at *edges, place int) {
 	if at.len(place) > at.most {
 		v.list = at.hits(place, v.list[:0])
@@ -83,7 +83,7 @@ func (v *visitor) reduce(at *edges, place int) {
 	}
 }
 
-// descend walks to the node of a level that has no nearer neighbour.
+// descend walks on a level, each time to the neighbour nearest to the query, until no neighbour is nearer.
 func (v *visitor) descend(at Hit, level int) Hit {
 	for {
 		next := at
@@ -101,8 +101,8 @@ func (v *visitor) descend(at Hit, level int) Hit {
 	}
 }
 
-// look returns nodes of a level near the query, nearest first, starting at from. They are valid until the
-// next call.
+// look searches a level, starting at a node, and returns the nodes near the query, nearest first. They are
+// valid until the next call.
 func (v *visitor) look(from Hit, level int) []Hit {
 	v.walk++
 	v.seen[from.Node] = v.walk
@@ -134,9 +134,9 @@ func (v *visitor) look(from Hit, level int) []Hit {
 	return v.found
 }
 
-// choose selects up to most edges of a node. It first takes each edge that is shorter than the distances
-// between its end and the ends of all edges already chosen, nearest first; then it fills up with the
-// nearest others. The result is valid until the next call.
+// choose selects edges of a node; most is their maximal number. From the shortest edge on, it takes each one
+// whose end is nearer to the node than to the ends of all edges taken so far. It then fills up with the
+// shortest of the others. The result is valid until the next call.
 func (v *visitor) choose(edges []Hit, most int) []Hit {
 	if len(edges) <= most {
 		return edges
@@ -156,7 +156,7 @@ func (v *visitor) choose(edges []Hit, most int) []Hit {
 	return append(v.chosen, v.others[:min(most-len(v.chosen), len(v.others))]...)
 }
 
-// isApart reports whether the end of an edge is nearer to the edge's own node than to the ends of the
+// isApart reports whether the end of an edge is nearer to the node of the edge than to the ends of all
 // chosen edges.
 func (v *visitor) isApart(e Hit) bool {
 	const block = 8 // ends that are measured at a time

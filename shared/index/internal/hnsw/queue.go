@@ -8,8 +8,8 @@ import (
 // byDistance orders hits, the nearest first.
 func byDistance(a, b Hit) int { return cmp.Compare(keyOf(a), keyOf(b)) }
 
-// keyOf maps a hit to a number. The nearer of two hits has the smaller one, and of equally near ones the one
-// with the smaller node. NaN is farther than all other distances.
+// keyOf maps a hit to a number. The numbers sort by distance, and at equal distance by node. NaN is farther
+// than all other distances.
 func keyOf(h Hit) uint64 { return uint64(rankOf(h.Distance))<<32 | uint64(h.Node) }
 
 // hitOf is the inverse of keyOf.
@@ -53,7 +53,7 @@ func (q *queue) push(key uint64) {
 	keys[i] = key
 }
 
-// pop removes the top.
+// pop removes the top and returns it.
 func (q *queue) pop() uint64 {
 	keys := *q
 	top, last := keys[0], len(keys)-1
@@ -84,7 +84,7 @@ func (q queue) replace(key uint64) {
 	q[i] = key
 }
 
-// A nearest holds the nearest hits, up to a number of them.
+// A nearest holds the nearest of the hits that were added, up to a maximal number.
 type nearest struct {
 	most int
 	keys queue // complements, so that the farthest is on top
@@ -98,7 +98,7 @@ func (n *nearest) farthest() uint32 { return uint32(^n.keys[0] >> 32) }
 // admits reports whether a hit of a rank would be among the nearest.
 func (n *nearest) admits(rank uint32) bool { return !n.isFull() || rank < n.farthest() }
 
-// add adds a hit, in place of the farthest if it is full and that is not nearer.
+// add adds a hit. If n is full, a nearer hit replaces the farthest, and any other is dropped.
 func (n *nearest) add(key uint64) {
 	switch {
 	case !n.isFull():

@@ -21,8 +21,8 @@ type Hit struct {
 }
 
 // Search returns up to ef near nodes that accept admits, nearest first, and the number of nodes that it has
-// measured. It also traverses nodes that are not admitted. It gives up with [ErrTooFar] once it has measured
-// more than most nodes.
+// measured. It also traverses nodes that are not admitted. most bounds the number of measured nodes: rather
+// than exceed it, Search gives up with [ErrTooFar].
 func (g *Graph) Search(space Space, ef, most int, accept func(Hit) bool) (hits []Hit, measured int, err error) {
 	if g.nodes == 0 || ef < 1 {
 		return nil, 0, nil
@@ -87,7 +87,7 @@ func (w *walk) measure() error {
 	return w.space.Distances(w.nodes, w.distances)
 }
 
-// descend walks to the node of a level that has no nearer neighbour.
+// descend walks on a level, each time to the neighbour nearest to the query, until no neighbour is nearer.
 func (w *walk) descend(u upper, at Hit) (Hit, error) {
 	for {
 		next := at
@@ -149,8 +149,8 @@ func (w *walk) explore(from Hit, ef int, accept func(Hit) bool) ([]Hit, error) {
 	return hits, nil
 }
 
-// visits is a set of nodes: a hash table with linear probing, at most half full. The memory of a search
-// follows the nodes that it visits, not the nodes of the graph.
+// visits is a set of nodes: a hash table with linear probing, at most half full. Its memory grows with the
+// nodes that a search visits, and does not depend on the size of the graph.
 type visits struct {
 	slots []uint32 // a node plus 1, or 0
 	n     int

@@ -8,8 +8,8 @@ import (
 
 // A Gatherer measures rows that lie anywhere in memory. It belongs to one goroutine.
 type Gatherer interface {
-	// Gather writes the distance of each row from the query. A row is the first byte of its code in the
-	// only column.
+	// Gather writes the distance of each row from the query. Each element of rows points to the first
+	// byte of a code, which has only one column.
 	Gather(rows []*byte, out []float32)
 }
 
@@ -21,7 +21,7 @@ func GathererOf(q Prepared) Gatherer {
 	return nil
 }
 
-// gatherer implements GathererOf for codes of SQ, but not under dot, where the query is not quantized.
+// gatherer returns the Gatherer for codes of SQ, or nil if the metric is dot: then the query is not quantized.
 func (q *scalarQuery) gatherer() Gatherer {
 	if q.metric == vector.Dot {
 		return nil
@@ -45,7 +45,7 @@ func (g *scalarGatherer) Gather(rows []*byte, out []float32) {
 	}
 }
 
-// gatherer implements GathererOf for whole vectors.
+// gatherer returns the Gatherer for whole vectors.
 func (q flatQuery[T]) gatherer() Gatherer { return flatGatherer[T](q) }
 
 type flatGatherer[T vector.Element] flatQuery[T]

@@ -29,7 +29,7 @@ import (
 
 // A Quantizer holds the parameters of the codes in one index segment. It is immutable.
 type Quantizer interface {
-	// Columns are the columns that the codes of a row lie in.
+	// Columns returns the columns that hold the code of a row.
 	Columns() []Column
 	// Prepare makes a query ready for the partitions of the segment.
 	Prepare(v *Vector) (Prepared, error)

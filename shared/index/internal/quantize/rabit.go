@@ -178,10 +178,10 @@ type rabitMeter struct {
 	addBase, addScale, base float32
 }
 
-// rabitFactors turn the sums of the bits of rows into distances.
+// rabitFactors turn the sum over the bits of a row into its distance.
 type rabitFactors struct {
 	add, scale []float32 // by row
-	zero       float32   // the sum of bits that is in the middle
+	zero       float32   // the sum for a code in the middle of the range
 }
 
 // factors returns the factors in two columns. Codes are centered around 0, so the middle of the range is
@@ -193,7 +193,7 @@ func (m *rabitMeter) factors(column, magnitude int) rabitFactors {
 	}
 }
 
-// distance returns the distance of a row from the sum of its bits.
+// distance converts the sum over the bits of a row to its distance.
 func (m *rabitMeter) distance(f *rabitFactors, row int, sum float32) float32 {
 	return (f.add[row]-m.addBase)*m.addScale + f.scale[row]*(sum-f.zero) + m.base
 }

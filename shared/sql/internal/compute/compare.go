@@ -31,7 +31,7 @@ func Compare(op expr.Op, l, r column.Vec) column.Vec {
 		out.Data = CompareBits(op, l, r, n)
 		return out
 	}
-	// Not distinct: both NULL, or both not and equal.
+	// Two values are not distinct if both are NULL, or if neither is NULL and they are equal.
 	all := column.FullBitset(n)
 	lv, rv := column.And(all, l.Live(nil, n)), column.And(all, r.Live(nil, n))
 	same := column.And(column.And(lv, rv), CompareBits(expr.OpEq, l, r, n))

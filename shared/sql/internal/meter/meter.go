@@ -139,11 +139,11 @@ func (m *Meter) HoldColumn(mark int64) {
 	m.made = mark
 }
 
-// Retain keeps bytes in use until the end.
+// Retain keeps bytes in use until [Meter.End].
 func (m *Meter) Retain(bytes int) { m.kept += int64(bytes) }
 
 // Apart accounts for work of f that does not belong to the slice, such as a constant for
-// all slices. The bytes that f returns stay in use until the end.
+// all slices. The bytes that f returns stay in use until [Meter.End].
 func (m *Meter) Apart(f func() (bytes int, err error)) error {
 	made, most, peak := m.made, m.most, m.peak
 	m.made, m.most = 0, 0
@@ -193,8 +193,8 @@ func (m *Meter) Step(work int) error {
 // LookBytes is the number of bytes of one value that are processed between two checks of the context.
 const LookBytes = 1 << 18
 
-// Pieces calls f for the parts of a text, which end between characters, and checks the
-// context after each part but the last.
+// Pieces divides a text between characters and calls f for each part. It checks the context after
+// each part but the last.
 func (m *Meter) Pieces(s []byte, f func(from, to int)) error {
 	from := 0
 	for len(s)-from > LookBytes {

@@ -30,8 +30,8 @@ func (p *pageRows) buildDictionary() (*values.Values, *column.Dictionary) {
 // whatever the size of the result.
 func (p *pageRows) indexValues(maxItems int) (*values.Values, *column.Dictionary) {
 	d := column.NewPageDictionary(p.values.Shape, p.offsetBits, maxItems, p.Options.DictMaxBytes)
-	// A null number goes on with the item before it. Null texts are empty ones, as in
-	// arrays, which the native writer takes as they are.
+	// A null number gets the index of the number before it. A null text counts as an empty
+	// one, as it is stored in Arrow arrays and written by the native writer.
 	var levels []uint16
 	if p.values.Shape.Kind == values.Fixed {
 		levels = p.valueLevels()

@@ -21,10 +21,10 @@ const (
 
 // repeats holds the values of the current page that have become indices.
 type repeats struct {
-	dict     *column.Dictionary // nil while the values are as they are
+	dict     *column.Dictionary // nil while the page holds plain values
 	indices  *values.Values
-	looked   int  // size of the page when its values have last been looked at
-	distinct bool // they were not worth a dictionary
+	looked   int  // size of the page when it was last checked for repeated values
+	distinct bool // the check found the values not worth a dictionary
 }
 
 // memory returns the bytes of the indices and their dictionary.
@@ -71,7 +71,7 @@ func (c *ColumnEncoder) findRepeats() bool {
 		return false
 	}
 	p := &pageRows{rules: c.rules, Storage: c.storage, n: c.values.N, values: c.values}
-	// The first of many values have relatively more distinct ones among them than all.
+	// A part of the values has a larger fraction of distinct ones than all values.
 	indices, dict := p.indexValues(min(c.values.N*3/4, column.DictMaxItems))
 	switch {
 	case dict == nil:
@@ -82,7 +82,7 @@ func (c *ColumnEncoder) findRepeats() bool {
 		return !r.distinct
 	}
 	r.indices, r.dict = indices, dict
-	c.values = values.New(c.values.Shape) // without the memory, which may be much
+	c.values = values.New(c.values.Shape) // frees the memory, which may be large
 	return dict.Items.Memory()*growRatio > dict.IndexBytes(indices.N)
 }
 

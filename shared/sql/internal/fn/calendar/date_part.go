@@ -12,11 +12,11 @@ import (
 	"tiltyard/shared/sql/internal/meter"
 )
 
-// A datePart computes a number from a moment on the clock of its zone.
+// A datePart extracts one part of a time, such as its hour, in the time's own zone.
 type datePart func(t time.Time) int64
 
-// dateParts are the parts by their names. A time of day has only the parts from the hour
-// on. Finer parts than the second include the seconds: milliseconds count from the minute.
+// dateParts are the parts by their names. A time of day has the hour and finer parts only. The parts
+// below the second include the seconds: milliseconds count from the start of the minute.
 var dateParts = map[string]datePart{
 	"year":    func(t time.Time) int64 { return int64(t.Year()) },
 	"isoyear": func(t time.Time) int64 { year, _ := t.ISOWeek(); return int64(year) },
