@@ -25,8 +25,8 @@ func (s *Search) walk(ctx context.Context, p *Partition, f Filter, top *vector.T
 	if f.Share < 1 && f.Share*float64(p.Rows()) < fewRows*float64(ef) {
 		return s.measureAdmitted(ctx, p, f, top)
 	}
-	w := s.walkerOf(ctx, p)
-	hits, measured, err := p.graph.Search(w, ef, s.mostMeasured(p, f), func(h hnsw.Hit) bool {
+	w := s.walkerOf(p)
+	hits, measured, err := p.graph.Search(ctx, w, ef, s.mostMeasured(p, f), func(h hnsw.Hit) bool {
 		b := s.params.Bounds
 		if b.Lower != nil && h.Distance < *b.Lower || b.Upper != nil && !(h.Distance < *b.Upper) {
 			return false
@@ -78,9 +78,9 @@ func (s *Search) measureAdmitted(ctx context.Context, p *Partition, f Filter, to
 		})
 		return measured, err
 	}
-	w := s.walkerOf(ctx, p)
+	w := s.walkerOf(p)
 	for number := range w.pages {
-		if err := w.fetch([]uint32{uint32(number << p.graph.shift)}); err != nil {
+		if err := w.fetch(ctx, []uint32{uint32(number << p.graph.shift)}); err != nil {
 			return measured, err
 		}
 		admitted(w.pages[number].ids, &w.pages[number].codes)
@@ -90,7 +90,6 @@ func (s *Search) measureAdmitted(ctx context.Context, p *Partition, f Filter, to
 
 // A walker has the pages of a partition that a search has visited. It implements [hnsw.Space].
 type walker struct {
-	ctx    context.Context
 	search *Search
 	part   *Partition
 
@@ -106,8 +105,8 @@ type walker struct {
 // it uses a map.
 const mostPages = 1 << 12
 
-func (s *Search) walkerOf(ctx context.Context, p *Partition) *walker {
-	w := &walker{ctx: ctx, search: s, part: p, gather: quantize.GathererOf(s.query)}
+func (s *Search) walkerOf(p *Partition) *walker {
+	w := &walker{search: s, part: p, gather: quantize.GathererOf(s.query)}
 	if w.gather == nil {
 		w.meters = map[*page]quantize.Meter{}
 	} else {
@@ -141,10 +140,10 @@ func (w *walker) id(node uint32) uint64 { return w.page(node).ids[w.at(node)] }
 func (w *walker) Neighbors(node uint32) []uint32 { return w.page(node).links.Of(w.at(node)) }
 
 // Distances implements [hnsw.Space]. It fetches the pages of the nodes.
-func (w *walker) Distances(nodes []uint32, out []float32) error {
+func (w *walker) Distances(ctx context.Context, nodes []uint32, out []float32) error {
 	for _, n := range nodes {
 		if w.page(n) == nil {
-			if err := w.fetch(nodes); err != nil {
+			if err := w.fetch(ctx, nodes); err != nil {
 				return err
 			}
 			break
@@ -174,8 +173,8 @@ func (w *walker) meter(p *page) quantize.Meter {
 }
 
 // fetch gets the pages of nodes from the cache. It reads the missing ones in one round of requests.
-func (w *walker) fetch(nodes []uint32) error {
-	if err := w.ctx.Err(); err != nil {
+func (w *walker) fetch(ctx context.Context, nodes []uint32) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	var missing []int
@@ -199,7 +198,7 @@ func (w *walker) fetch(nodes []uint32) error {
 	}
 	slices.Sort(missing)
 	missing = slices.Compact(missing)
-	read, err := w.search.index.readPages(w.ctx, w.part, missing)
+	read, err := w.search.index.readPages(ctx, w.part, missing)
 	if err != nil {
 		return err
 	}

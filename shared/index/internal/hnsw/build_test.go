@@ -78,7 +78,7 @@ type space struct {
 
 func (s space) Neighbors(node uint32) []uint32 { return s.Of(int(node)) }
 
-func (s space) Distances(nodes []uint32, out []float32) error {
+func (s space) Distances(_ context.Context, nodes []uint32, out []float32) error {
 	for i, n := range nodes {
 		out[i] = s.distance(n)
 	}
@@ -88,7 +88,7 @@ func (s space) Distances(nodes []uint32, out []float32) error {
 // searched are the hits of a search without a limit.
 func searched(t testing.TB, g *Graph, links *Links, ef int, distance func(node uint32) float32, accept func(Hit) bool) []Hit {
 	t.Helper()
-	hits, measured, err := g.Search(space{links, distance}, ef, math.MaxInt, accept)
+	hits, measured, err := g.Search(t.Context(), space{links, distance}, ef, math.MaxInt, accept)
 	if err != nil || measured < len(hits) {
 		t.Fatalf("%d hits of %d nodes, %v", len(hits), measured, err)
 	}

@@ -1,6 +1,7 @@
 package hnsw
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -71,12 +72,12 @@ func TestSearchesWalkToTheNearestNodes(t *testing.T) {
 func TestSearchesEndAtTheirLimit(t *testing.T) {
 	g, links := line(t, 1000)
 	distance := func(node uint32) float32 { return float32(1000 - node) }
-	_, measured, err := g.Search(space{links, distance}, 4, 50, all)
+	_, measured, err := g.Search(t.Context(), space{links, distance}, 4, 50, all)
 	if !errors.Is(err, ErrTooFar) || measured > 60 {
 		t.Errorf("%d nodes are measured, %v; want 50 and ErrTooFar", measured, err)
 	}
 	failed := errors.New("a page is missing")
-	if _, _, err := g.Search(failing{failed}, 4, 50, all); !errors.Is(err, failed) {
+	if _, _, err := g.Search(t.Context(), failing{failed}, 4, 50, all); !errors.Is(err, failed) {
 		t.Errorf("got %v, want the error of the space", err)
 	}
 }
@@ -84,8 +85,8 @@ func TestSearchesEndAtTheirLimit(t *testing.T) {
 // A failing space cannot measure.
 type failing struct{ err error }
 
-func (f failing) Distances([]uint32, []float32) error { return f.err }
-func (f failing) Neighbors(uint32) []uint32           { return nil }
+func (f failing) Distances(context.Context, []uint32, []float32) error { return f.err }
+func (f failing) Neighbors(uint32) []uint32                            { return nil }
 
 // The memory of the set grows with the visited nodes.
 func TestVisitsHoldEachNodeOnce(t *testing.T) {

@@ -1,6 +1,7 @@
 package hnsw
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -9,7 +10,7 @@ import (
 // A Space has the vectors and level 0 of a graph. It belongs to one goroutine.
 type Space interface {
 	// Distances writes the distances of nodes from the query.
-	Distances(nodes []uint32, out []float32) error
+	Distances(ctx context.Context, nodes []uint32, out []float32) error
 	// Neighbors returns the neighbours on level 0 of a node that Distances has measured.
 	Neighbors(node uint32) []uint32
 }
@@ -23,19 +24,19 @@ type Hit struct {
 // Search returns up to ef near nodes that accept admits, nearest first, and the number of nodes that it has
 // measured. It also traverses nodes that are not admitted. most bounds the number of measured nodes: rather
 // than exceed it, Search gives up with [ErrTooFar].
-func (g *Graph) Search(space Space, ef, most int, accept func(Hit) bool) (hits []Hit, measured int, err error) {
+func (g *Graph) Search(ctx context.Context, space Space, ef, most int, accept func(Hit) bool) (hits []Hit, measured int, err error) {
 	if g.nodes == 0 || ef < 1 {
 		return nil, 0, nil
 	}
 	w := walks.Get().(*walk)
 	defer w.end()
 	w.begin(space, most)
-	nearest, err := w.from(g.entry)
+	nearest, err := w.from(ctx, g.entry)
 	for i := len(g.above) - 1; i >= 0 && err == nil; i-- {
-		nearest, err = w.descend(g.above[i], nearest)
+		nearest, err = w.descend(ctx, g.above[i], nearest)
 	}
 	if err == nil {
-		hits, err = w.explore(nearest, ef, accept)
+		hits, err = w.explore(ctx, nearest, ef, accept)
 	}
 	return hits, w.measured, err
 }
@@ -69,30 +70,30 @@ func (w *walk) end() {
 }
 
 // from measures the node at which a search begins.
-func (w *walk) from(node uint32) (Hit, error) {
+func (w *walk) from(ctx context.Context, node uint32) (Hit, error) {
 	w.nodes = append(w.nodes[:0], node)
-	if err := w.measure(); err != nil {
+	if err := w.measure(ctx); err != nil {
 		return Hit{}, err
 	}
 	return Hit{node, w.distances[0]}, nil
 }
 
 // measure writes the distances of w.nodes to w.distances.
-func (w *walk) measure() error {
+func (w *walk) measure(ctx context.Context) error {
 	w.measured += len(w.nodes)
 	if w.measured > w.most {
 		return ErrTooFar
 	}
 	w.distances = slices.Grow(w.distances[:0], len(w.nodes))[:len(w.nodes)]
-	return w.space.Distances(w.nodes, w.distances)
+	return w.space.Distances(ctx, w.nodes, w.distances)
 }
 
 // descend walks on a level, each time to the neighbour nearest to the query, until no neighbour is nearer.
-func (w *walk) descend(u upper, at Hit) (Hit, error) {
+func (w *walk) descend(ctx context.Context, u upper, at Hit) (Hit, error) {
 	for {
 		next := at
 		w.nodes = append(w.nodes[:0], u.of(at.Node)...)
-		if err := w.measure(); err != nil {
+		if err := w.measure(ctx); err != nil {
 			return at, err
 		}
 		for i, d := range w.distances {
@@ -109,7 +110,7 @@ func (w *walk) descend(u upper, at Hit) (Hit, error) {
 
 // explore visits the neighbourhood of a node on level 0 until all unvisited candidates are farther than the
 // farthest result.
-func (w *walk) explore(from Hit, ef int, accept func(Hit) bool) ([]Hit, error) {
+func (w *walk) explore(ctx context.Context, from Hit, ef int, accept func(Hit) bool) ([]Hit, error) {
 	w.results.most = ef
 	w.visited.add(from.Node)
 	w.candidates.push(keyOf(from))
@@ -127,7 +128,7 @@ func (w *walk) explore(from Hit, ef int, accept func(Hit) bool) ([]Hit, error) {
 				w.nodes = append(w.nodes, n)
 			}
 		}
-		if err := w.measure(); err != nil {
+		if err := w.measure(ctx); err != nil {
 			return nil, err
 		}
 		for i, d := range w.distances {
