@@ -46,7 +46,7 @@ outside=tiltyard-try-outside
 judge() (
 	cd local/e2e
 	E2E_URL="$url" E2E_BEHIND=gateway E2E_VENDS="$vends" E2E_TOKEN="$(token)" E2E_STORAGE_OPTIONS="$storage" E2E_OUTSIDE="s3://$outside" \
-		exec "$python" -m pytest -q -p no:cacheprovider "$@"
+		exec "$python" -m pytest -q -p no:cacheprovider --rootdir . "$@"
 )
 
 bootstrapped=
