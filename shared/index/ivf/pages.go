@@ -117,7 +117,12 @@ func (p *paged) join(span encoding.RowRange, ids []uint64, codes quantize.Codes,
 func (x *Index) openPaged(ctx context.Context, number int) (*Partition, error) {
 	kept, err := x.files.Keep(partName(number), func() (any, int64, error) {
 		from, to := int(x.graphs.headers[number].Nodes()), int(x.graphs.rows[number].count)
-		rows, err := x.graphs.readRows(ctx, number, []encoding.RowRange{{From: from, To: to}})
+		reading, room, err := memory.Within(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		defer room.Close()
+		rows, err := x.graphs.readRows(reading, number, []encoding.RowRange{{From: from, To: to}})
 		if err != nil {
 			return nil, 0, err
 		}

@@ -107,3 +107,78 @@ func TestFewAdmittedRowsAreMeasured(t *testing.T) {
 		t.Error("no segment has a graph")
 	}
 }
+
+// A search of a partition whose pages have left the cache reads them again. If the request has too little
+// memory for all, it measures the rows in pieces.
+func TestSearchesReadPagesThatLeftTheCache(t *testing.T) {
+	segments, _ := indextest.Segments(t, storageFile)
+	random, left, pieces := rand.New(rand.NewPCG(5, 6)), 0, 0
+	for _, f := range segments {
+		x, err := Open(t.Context(), f)
+		if err != nil || x.graphs == nil {
+			continue
+		}
+		params := Params{Minimum: x.Partitions(), Maximum: x.Partitions(), K: 10, Candidates: 10}
+		kept := f
+		kept.Kept = &indextest.Kept{Bytes: 1 << 30, Values: map[string]any{}}
+		v := randomVector(random, x.Dim)
+		want, _ := searched(t, kept, v, params, everyRow)
+		forget := func() {
+			for name := range kept.Kept.Values {
+				if strings.Contains(name, ", page ") {
+					delete(kept.Kept.Values, name)
+					left++
+				}
+			}
+		}
+		forget()
+		if got, _ := searched(t, kept, v, params, everyRow); !cmp.Equal(want, got) {
+			t.Errorf("%s: %s: got %v, want %v", f.Prefix, x.Kind, got, want)
+		}
+		if !quantize.ByRow(x.quantizer) {
+			continue
+		}
+		forget()
+		s, err := x.Search(v, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact, top := vector.NewTopK(10, vector.Bounds{}), vector.NewTopK(10, vector.Bounds{})
+		reopened, err := Open(t.Context(), kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const columns = 8 << 10 // for pages of the small files
+		share := memory.NewBudget(1<<30, 8*pieceRows*x.rowBytes()+columns).Open()
+		ctx := memory.WithShare(t.Context(), share)
+		one := *s
+		one.index = reopened
+		for p, err := range reopened.Read(ctx, append(slices.Clone(s.First()), s.Rest()...)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := one.Look(ctx, p, everyRow, top); err != nil {
+				t.Fatal(err)
+			} else if n == p.Rows() {
+				pieces++
+			}
+		}
+		for p, err := range x.Read(t.Context(), append(slices.Clone(s.First()), s.Rest()...)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, piece := range piecesOf(p) {
+				if _, err := s.Look(t.Context(), piece, everyRow, exact); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got := top.Hits(); len(got) != len(exact.Hits()) {
+			t.Errorf("%s: %s: %d rows are found in little memory, want %d", f.Prefix, x.Kind, len(got), len(exact.Hits()))
+		}
+		share.Close()
+	}
+	if left == 0 || pieces == 0 {
+		t.Errorf("%d pages have left the cache, %d partitions were measured in pieces", left, pieces)
+	}
+}

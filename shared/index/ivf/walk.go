@@ -8,6 +8,7 @@ import (
 	"tiltyard/shared/index/internal/hnsw"
 	"tiltyard/shared/index/internal/quantize"
 	"tiltyard/shared/index/vector"
+	"tiltyard/shared/process/memory"
 )
 
 // If a filter admits fewer than fewRows rows of a partition for each row that is sought, the admitted rows
@@ -15,16 +16,30 @@ import (
 // between the admitted ones, and to visit a row takes some hundred times as long as to ask the filter.
 const fewRows = 256
 
-// walk searches the graph of a partition.
-func (s *Search) walk(ctx context.Context, p *Partition, f Filter, top *vector.TopK) (int, error) {
+// walk searches the graph of a partition, or measures all admitted rows if that is cheaper.
+func (s *Search) walk(ctx context.Context, p *Partition, f Filter, top *vector.TopK) (measured int, err error) {
 	ef := max(s.params.EF, s.params.Candidates)
 	if s.params.EF == 0 {
 		ef = s.params.Candidates + s.params.Candidates/2
 	}
 	ef = min(ef, p.Rows())
-	if f.Share < 1 && f.Share*float64(p.Rows()) < fewRows*float64(ef) {
-		return s.measureAdmitted(ctx, p, f, top)
+	if f.Share >= 1 || f.Share*float64(p.Rows()) >= fewRows*float64(ef) {
+		measured, err = s.follow(ctx, p, ef, f, top)
+		if !errors.Is(err, hnsw.ErrTooFar) && !s.index.fitsInPieces(err) {
+			return measured, err
+		}
 	}
+	more, err := s.measureAdmitted(ctx, p, f, top)
+	return measured + more, err
+}
+
+// follow follows the graph of a partition to the rows near to the query. It adds nothing to top if it fails.
+func (s *Search) follow(ctx context.Context, p *Partition, ef int, f Filter, top *vector.TopK) (int, error) {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer room.Close() // the memory of the pages
 	w := s.walkerOf(p)
 	hits, measured, err := p.graph.Search(ctx, w, ef, s.mostMeasured(p, f), func(h hnsw.Hit) bool {
 		b := s.params.Bounds
@@ -34,10 +49,6 @@ func (s *Search) walk(ctx context.Context, p *Partition, f Filter, top *vector.T
 		_, ok := f.Accept(w.id(h.Node))
 		return ok
 	})
-	if errors.Is(err, hnsw.ErrTooFar) {
-		more, err := s.measureAdmitted(ctx, p, f, top)
-		return measured + more, err
-	}
 	if err != nil {
 		return measured, err
 	}
@@ -58,7 +69,8 @@ func (s *Search) mostMeasured(p *Partition, f Filter) int {
 	return max(p.Rows()/4, 1<<10)
 }
 
-// measureAdmitted measures all rows that a filter admits.
+// measureAdmitted measures all rows that a filter admits. It reads the partition in pieces if searches do not
+// read it as a whole, or if the request has too little memory for that.
 func (s *Search) measureAdmitted(ctx context.Context, p *Partition, f Filter, top *vector.TopK) (measured int, err error) {
 	admitted := func(ids []uint64, codes *quantize.Codes) {
 		meter := s.query.Meter(codes)
@@ -69,23 +81,41 @@ func (s *Search) measureAdmitted(ctx context.Context, p *Partition, f Filter, to
 			}
 		}
 	}
-	if s.index.isNarrow(p.Number) {
-		_, err := s.index.readPieces(ctx, p.Number, func(piece *Partition, err error) bool {
-			if err == nil {
-				admitted(piece.ids, &piece.codes)
-			}
-			return err == nil
-		})
-		return measured, err
-	}
-	w := s.walkerOf(p)
-	for number := range w.pages {
-		if err := w.fetch(ctx, []uint32{uint32(number << p.graph.shift)}); err != nil {
+	if !s.index.isNarrow(p.Number) {
+		err := s.eachPage(ctx, p, func(one *page) { admitted(one.ids, &one.codes) })
+		if !s.index.fitsInPieces(err) {
 			return measured, err
 		}
-		admitted(w.pages[number].ids, &w.pages[number].codes)
 	}
-	return measured, nil
+	_, err = s.index.readPieces(ctx, p.Number, func(piece *Partition, err error) bool {
+		if err == nil {
+			admitted(piece.ids, &piece.codes)
+		}
+		return err == nil
+	})
+	return measured, err
+}
+
+// eachPage calls do for each page of a partition that searches read as a whole, once it has all of them.
+func (s *Search) eachPage(ctx context.Context, p *Partition, do func(*page)) error {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return err
+	}
+	defer room.Close()
+	w := s.walkerOf(p)
+	if err := w.fetch(ctx, nil); err != nil {
+		return err
+	}
+	for number := range pagesOf(p.Rows(), p.graph.shift) {
+		do(w.page(uint32(number) << p.graph.shift))
+	}
+	return nil
+}
+
+// fitsInPieces reports whether an error refuses the memory for a partition that can be read in pieces.
+func (x *Index) fitsInPieces(err error) bool {
+	return memory.TooMuch(err) && quantize.ByRow(x.quantizer)
 }
 
 // A walker has the pages of a partition that a search has visited. It implements [hnsw.Space].
@@ -172,32 +202,42 @@ func (w *walker) meter(p *page) quantize.Meter {
 	return m
 }
 
-// fetch gets the pages of nodes from the cache. It reads the missing ones in one round of requests.
+// fetch gets the pages of nodes, from the cache or by one round of requests. Of a partition that searches read
+// as a whole, it gets all pages.
 func (w *walker) fetch(ctx context.Context, nodes []uint32) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	shift := w.part.graph.shift
+	var numbers []int
+	if w.search.index.isNarrow(w.part.Number) {
+		for _, n := range nodes {
+			numbers = append(numbers, int(n>>shift))
+		}
+	} else {
+		for number := range pagesOf(w.part.Rows(), shift) {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
 	var missing []int
-	for _, n := range nodes {
-		if w.page(n) != nil {
+	for _, number := range slices.Compact(numbers) {
+		if w.page(uint32(number)<<shift) != nil {
 			continue
 		}
-		number := int(n >> w.part.graph.shift)
 		kept, err := w.search.index.keptPage(w.part, number)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if kept == nil {
+		case kept == nil:
 			missing = append(missing, number)
-			continue
+		default:
+			w.set(number, kept)
 		}
-		w.set(number, kept)
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	slices.Sort(missing)
-	missing = slices.Compact(missing)
 	read, err := w.search.index.readPages(ctx, w.part, missing)
 	if err != nil {
 		return err
