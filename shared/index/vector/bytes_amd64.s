@@ -7,6 +7,19 @@
 //	DX  whole steps of a row  CX  rows left                         R9  bytes after the whole steps
 //	BX  row, where we are     R11 query, where we are               R12 steps left
 
+// NEXT sums up the 8 lanes of Y0, writes the sum, and moves on to the next row.
+#define NEXT \
+	VEXTRACTI128 $1, Y0, X1 \
+	VPADDD       X1, X0, X0 \
+	VPSHUFD      $0x4e, X0, X1 \
+	VPADDD       X1, X0, X0 \
+	VPSHUFD      $0xb1, X0, X1 \
+	VPADDD       X1, X0, X0 \
+	VMOVD        X0, (R8) \
+	ADDQ         $8, DI \
+	ADDQ         $4, R8 \
+	DECQ         CX
+
 // func bytesL2AVX512(query []byte, rows []*byte, out []uint32)
 //
 //	K1  bytes after the whole steps    Z0  sums    Z1, Z2  words of the query and of the row
@@ -63,17 +76,8 @@ rest:
 sum:
 	VEXTRACTI64X4 $1, Z0, Y1
 	VPADDD        Y1, Y0, Y0
-	VEXTRACTI128  $1, Y0, X1
-	VPADDD        X1, X0, X0
-	VPSHUFD       $0x4e, X0, X1
-	VPADDD        X1, X0, X0
-	VPSHUFD       $0xb1, X0, X1
-	VPADDD        X1, X0, X0
-	VMOVD         X0, (R8)
-	ADDQ          $8, DI
-	ADDQ          $4, R8
-	DECQ          CX
-	JNE           row
+	NEXT
+	JNE row
 	VZEROUPPER
 	RET
 
@@ -115,16 +119,7 @@ step:
 	JNE       step
 
 sum:
-	VEXTRACTI128 $1, Y0, X1
-	VPADDD       X1, X0, X0
-	VPSHUFD      $0x4e, X0, X1
-	VPADDD       X1, X0, X0
-	VPSHUFD      $0xb1, X0, X1
-	VPADDD       X1, X0, X0
-	VMOVD        X0, (R8)
-	ADDQ         $8, DI
-	ADDQ         $4, R8
-	DECQ         CX
-	JNE          row
+	NEXT
+	JNE row
 	VZEROUPPER
 	RET

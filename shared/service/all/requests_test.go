@@ -113,9 +113,15 @@ func streamOf(t testing.TB, first, n, dim int) []byte {
 			v.ValueBuilder().(*array.Float32Builder).Append(float32(id*31+d*17) / 100)
 		}
 	}
+	return streamOfBatch(t, b.NewRecordBatch())
+}
+
+// streamOfBatch encodes one batch as an Arrow stream.
+func streamOfBatch(t testing.TB, batch arrow.RecordBatch) []byte {
+	t.Helper()
 	var out bytes.Buffer
-	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
-	if err := w.Write(b.NewRecordBatch()); err != nil {
+	w := ipc.NewWriter(&out, ipc.WithSchema(batch.Schema()))
+	if err := w.Write(batch); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

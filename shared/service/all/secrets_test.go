@@ -108,15 +108,7 @@ func rowsOf(t *testing.T, text string, ids ...int64) []byte {
 		b.Field(4).(*array.FixedSizeListBuilder).Append(true)
 		b.Field(4).(*array.FixedSizeListBuilder).ValueBuilder().(*array.Uint8Builder).AppendValues([]byte{1, 2}, nil)
 	}
-	var out bytes.Buffer
-	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
-	if err := w.Write(b.NewRecordBatch()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return streamOfBatch(t, b.NewRecordBatch())
 }
 
 // names are fields with names, and settings with few values. Errors quote them, so that the client

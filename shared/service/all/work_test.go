@@ -12,7 +12,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/arrow/arrowipc"
@@ -176,13 +175,5 @@ func (s shape) stream(t *testing.T, fragment int) []byte {
 			b.Field(5 + c).(*array.Int8Builder).Append(int8(id))
 		}
 	}
-	var out bytes.Buffer
-	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
-	if err := w.Write(b.NewRecordBatch()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return streamOfBatch(t, b.NewRecordBatch())
 }
