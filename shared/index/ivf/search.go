@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
+	"tiltyard/shared/index/internal/keyheap"
 	"tiltyard/shared/index/internal/quantize"
 	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
@@ -88,51 +88,19 @@ func nearestOf(distances []float32, most int) []int {
 	if most <= 0 || most > len(distances) {
 		most = len(distances)
 	}
-	keys := make([]uint64, most) // which sort faster than numbers that refer to distances
-	for i, d := range distances {
-		key := uint64(rankOf(d))<<32 | uint64(i)
-		switch {
-		case i < most:
-			keys[i] = key
-			if i == most-1 && most < len(distances) {
-				heapify(keys)
-			}
-		case key < keys[0]:
-			keys[0] = key
-			sink(keys, 0)
-		}
+	if most == 0 {
+		return nil
 	}
-	slices.Sort(keys)
-	order := make([]int, len(keys))
-	for i, key := range keys {
-		order[i] = int(uint32(key))
+	var nearest keyheap.Least
+	nearest.Reset(most)
+	for i, d := range distances {
+		nearest.Add(uint64(rankOf(d))<<32 | uint64(i))
+	}
+	order := make([]int, 0, most)
+	for _, key := range nearest.Sorted() {
+		order = append(order, int(uint32(key)))
 	}
 	return order
-}
-
-// heapify orders keys as a heap with the greatest on top.
-func heapify(keys []uint64) {
-	for i := len(keys)/2 - 1; i >= 0; i-- {
-		sink(keys, i)
-	}
-}
-
-// sink moves a key of such a heap down to its place.
-func sink(keys []uint64, i int) {
-	for {
-		child := 2*i + 1
-		if child >= len(keys) {
-			return
-		}
-		if child+1 < len(keys) && keys[child+1] > keys[child] {
-			child++
-		}
-		if keys[i] >= keys[child] {
-			return
-		}
-		keys[i], keys[child] = keys[child], keys[i]
-		i = child
-	}
 }
 
 // rankOf maps a distance to an integer with the same order, where -0 equals 0 and NaN comes first.

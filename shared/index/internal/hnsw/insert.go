@@ -1,6 +1,10 @@
 package hnsw
 
-import "slices"
+import (
+	"slices"
+
+	"tiltyard/shared/index/internal/keyheap"
+)
 
 // A visitor searches a graph that is being built, and inserts nodes. It belongs to one goroutine.
 type visitor struct {
@@ -10,8 +14,8 @@ type visitor struct {
 	seen    []uint32 // by node: the last walk that saw it
 	walk    uint32
 
-	candidates     queue
-	results        nearest
+	candidates     keyheap.Heap
+	results        keyheap.Least
 	found          []Hit    // the results, sorted
 	near           []uint32 // nodes that are measured next
 	distances      []float32
@@ -24,7 +28,7 @@ type visitor struct {
 func newVisitor(g *Built) *visitor {
 	return &visitor{
 		graph: g, measure: g.vectors.Measurer(), seen: make([]uint32, len(g.levels)),
-		results: nearest{most: g.options.Candidates}, self: make([][]Hit, MaxLevel),
+		self: make([][]Hit, MaxLevel),
 	}
 }
 
@@ -106,29 +110,27 @@ func (v *visitor) descend(at Hit, level int) Hit {
 func (v *visitor) look(from Hit, level int) []Hit {
 	v.walk++
 	v.seen[from.Node] = v.walk
-	v.candidates, v.results.keys = append(v.candidates[:0], keyOf(from)), v.results.keys[:0]
-	v.results.add(keyOf(from))
+	v.candidates = append(v.candidates[:0], keyOf(from))
+	v.results.Reset(v.graph.options.Candidates)
+	v.results.Add(keyOf(from))
 	for len(v.candidates) > 0 {
-		current := v.candidates.pop()
-		if v.results.isFull() && uint32(current>>32) > v.results.farthest() {
+		current := v.candidates.Pop()
+		if v.results.IsFull() && current>>32 > v.results.Greatest()>>32 {
 			break
 		}
 		edges, place := v.graph.at(uint32(current), level)
 		v.near = edges.unseen(place, v.seen, v.walk, v.near[:0])
 		for i, d := range v.measured() {
-			if v.results.admits(rankOf(d)) {
-				key := keyOf(Hit{v.near[i], d})
-				v.candidates.push(key)
-				v.results.add(key)
+			key := keyOf(Hit{v.near[i], d})
+			if v.results.IsFull() && key>>32 >= v.results.Greatest()>>32 {
+				continue
 			}
+			v.candidates.Push(key)
+			v.results.Add(key)
 		}
 	}
-	for i, key := range v.results.keys {
-		v.results.keys[i] = ^key
-	}
-	slices.Sort(v.results.keys)
 	v.found = v.found[:0]
-	for _, key := range v.results.keys {
+	for _, key := range v.results.Sorted() {
 		v.found = append(v.found, hitOf(key))
 	}
 	return v.found

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"sync"
+
+	"tiltyard/shared/index/internal/keyheap"
 )
 
 // A Space has the vectors and level 0 of a graph. It belongs to one goroutine.
@@ -50,8 +52,8 @@ type walk struct {
 	measured, most int
 
 	visited    visits
-	candidates queue
-	results    nearest
+	candidates keyheap.Heap
+	results    keyheap.Least
 	nodes      []uint32 // that are measured next
 	distances  []float32
 }
@@ -61,7 +63,7 @@ var walks = sync.Pool{New: func() any { return &walk{} }}
 func (w *walk) begin(space Space, most int) {
 	w.space, w.measured, w.most = space, 0, most
 	w.visited.clear()
-	w.candidates, w.results.keys = w.candidates[:0], w.results.keys[:0]
+	w.candidates = w.candidates[:0]
 }
 
 func (w *walk) end() {
@@ -111,15 +113,15 @@ func (w *walk) descend(ctx context.Context, u upper, at Hit) (Hit, error) {
 // explore visits the neighbourhood of a node on level 0 until all unvisited candidates are farther than the
 // farthest result.
 func (w *walk) explore(ctx context.Context, from Hit, ef int, accept func(Hit) bool) ([]Hit, error) {
-	w.results.most = ef
+	w.results.Reset(ef)
 	w.visited.add(from.Node)
-	w.candidates.push(keyOf(from))
+	w.candidates.Push(keyOf(from))
 	if accept(from) {
-		w.results.add(keyOf(from))
+		w.results.Add(keyOf(from))
 	}
 	for len(w.candidates) > 0 {
-		current := w.candidates.pop()
-		if w.results.isFull() && uint32(current>>32) > w.results.farthest() {
+		current := w.candidates.Pop()
+		if w.results.IsFull() && current>>32 > w.results.Greatest()>>32 {
 			break
 		}
 		w.nodes = w.nodes[:0]
@@ -132,21 +134,20 @@ func (w *walk) explore(ctx context.Context, from Hit, ef int, accept func(Hit) b
 			return nil, err
 		}
 		for i, d := range w.distances {
-			if w.results.isFull() && rankOf(d) > w.results.farthest() {
+			if w.results.IsFull() && uint64(rankOf(d)) > w.results.Greatest()>>32 {
 				continue
 			}
 			h := Hit{w.nodes[i], d}
 			if accept(h) {
-				w.results.add(keyOf(h))
+				w.results.Add(keyOf(h))
 			}
-			w.candidates.push(keyOf(h))
+			w.candidates.Push(keyOf(h))
 		}
 	}
-	hits := make([]Hit, len(w.results.keys))
-	for i, key := range w.results.keys {
-		hits[i] = hitOf(^key)
+	hits := make([]Hit, 0, w.results.Len())
+	for _, key := range w.results.Sorted() {
+		hits = append(hits, hitOf(key))
 	}
-	slices.SortFunc(hits, byDistance)
 	return hits, nil
 }
 
