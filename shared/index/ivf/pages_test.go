@@ -81,30 +81,53 @@ func TestSearchesByPagesFindTheSame(t *testing.T) {
 	}
 }
 
-// A filter that admits few rows has them measured, each of them and no others.
+// The rows of a partition that a filter admits are measured, and no others, if they are few.
 func TestFewAdmittedRowsAreMeasured(t *testing.T) {
 	segments, _ := indextest.Segments(t, storageFile)
-	random, seen := rand.New(rand.NewPCG(3, 4)), 0
+	random, few := rand.New(rand.NewPCG(3, 4)), 0
 	for _, f := range segments {
 		x, err := Open(t.Context(), f)
 		if err != nil || x.graphs == nil {
 			continue
 		}
-		seen++
-		few := Filter{Share: .01, Accept: func(id uint64) (uint64, bool) { return id, id%7 == 3 }}
-		params := Params{Minimum: x.Partitions(), Maximum: x.Partitions(), K: 1000, Candidates: 1000}
-		hits, measured := searched(t, f, randomVector(random, x.Dim), params, few)
-		if len(hits) == 0 || measured != len(hits) {
-			t.Errorf("%s: %d rows are found, %d measured", f.Prefix, len(hits), measured)
+		s, err := x.Search(randomVector(random, x.Dim), Params{Minimum: x.Partitions(), Maximum: x.Partitions(), K: 1000, Candidates: 1000})
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, h := range hits {
-			if h.RowID%7 != 3 {
-				t.Errorf("%s: row %d is found", f.Prefix, h.RowID)
+		filter := Filter{Share: .05, Accept: func(id uint64) (uint64, bool) { return id, id%20 == 3 }}
+		for p, err := range x.Read(t.Context(), s.First()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			admitted := 0
+			for _, one := range p.graph.read {
+				for _, id := range one.ids {
+					if id%20 == 3 {
+						admitted++
+					}
+				}
+			}
+			top := vector.NewTopK(1000, vector.Bounds{})
+			measured, err := s.Look(t.Context(), p, filter, top)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range top.Hits() {
+				if h.RowID%20 != 3 {
+					t.Errorf("%s: row %d is found", f.Prefix, h.RowID)
+				}
+			}
+			if admitted >= p.Rows()/fewShare {
+				continue
+			}
+			few++
+			if len(top.Hits()) != admitted || measured != admitted {
+				t.Errorf("%s: %d rows are found, %d measured, want %d", f.Prefix, len(top.Hits()), measured, admitted)
 			}
 		}
 	}
-	if seen == 0 {
-		t.Error("no segment has a graph")
+	if few == 0 {
+		t.Error("no partition has few admitted rows")
 	}
 }
 

@@ -42,8 +42,8 @@ type Search struct {
 type Filter struct {
 	// Accept returns the current address of the row with an id, and whether the search may return the row.
 	Accept func(id uint64) (address uint64, ok bool)
-	// Share is about the share of the rows that Accept admits, from 0 to 1. It decides how a partition is
-	// searched, not what is found.
+	// Share is about the share of the rows that Accept admits. If it is 1, a search does not ask whether it
+	// admits few rows of a partition.
 	Share float64
 }
 

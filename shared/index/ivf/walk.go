@@ -1,6 +1,7 @@
 package ivf
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -11,37 +12,44 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// If a filter admits fewer than fewRows rows of a partition for each row that is sought, the admitted rows
-// are measured one by one. A walk through the graph would be slower: it also visits the excluded rows
-// between the admitted ones, and to visit a row takes some hundred times as long as to ask the filter.
-const fewRows = 256
+const (
+	// fewShare is 10: if a filter admits fewer than one in ten rows of a partition, the admitted rows are
+	// measured one by one. Native Lance does the same, and a walk may find others than all of them.
+	fewShare = 10
+	// sampledRows is about the largest number of rows that decide whether a filter admits few. Of a partition
+	// with fewer rows all are asked, as in native Lance.
+	sampledRows = 1 << 11
+)
 
-// walk searches the graph of a partition, or measures all admitted rows if that is cheaper.
-func (s *Search) walk(ctx context.Context, p *Partition, f Filter, top *vector.TopK) (measured int, err error) {
-	ef := max(s.params.EF, s.params.Candidates)
-	if s.params.EF == 0 {
-		ef = s.params.Candidates + s.params.Candidates/2
-	}
-	ef = min(ef, p.Rows())
-	if f.Share >= 1 || f.Share*float64(p.Rows()) >= fewRows*float64(ef) {
-		measured, err = s.follow(ctx, p, ef, f, top)
-		if !errors.Is(err, hnsw.ErrTooFar) && !s.index.fitsInPieces(err) {
-			return measured, err
-		}
+// errFew reports that a filter admits few rows of a partition.
+var errFew = errors.New("the filter admits few rows")
+
+// walk searches the graph of a partition, or measures all admitted rows if these are few.
+func (s *Search) walk(ctx context.Context, p *Partition, f Filter, top *vector.TopK) (int, error) {
+	measured, err := s.follow(ctx, p, f, top)
+	if !errors.Is(err, errFew) && !errors.Is(err, hnsw.ErrTooFar) && !s.index.fitsInPieces(err) {
+		return measured, err
 	}
 	more, err := s.measureAdmitted(ctx, p, f, top)
 	return measured + more, err
 }
 
 // follow follows the graph of a partition to the rows near to the query. It adds nothing to top if it fails.
-func (s *Search) follow(ctx context.Context, p *Partition, ef int, f Filter, top *vector.TopK) (int, error) {
+func (s *Search) follow(ctx context.Context, p *Partition, f Filter, top *vector.TopK) (int, error) {
+	ef := max(s.params.EF, s.params.Candidates)
+	if s.params.EF == 0 {
+		ef = s.params.Candidates + s.params.Candidates/2
+	}
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer room.Close() // the memory of the pages
 	w := s.walkerOf(p)
-	hits, measured, err := p.graph.Search(ctx, w, ef, s.mostMeasured(p, f), func(h hnsw.Hit) bool {
+	if few, err := w.admitsFew(ctx, f); few || err != nil {
+		return 0, cmp.Or(err, errFew)
+	}
+	hits, measured, err := p.graph.Search(ctx, w, min(ef, p.Rows()), s.mostMeasured(p, f), func(h hnsw.Hit) bool {
 		b := s.params.Bounds
 		if b.Lower != nil && h.Distance < *b.Lower || b.Upper != nil && !(h.Distance < *b.Upper) {
 			return false
@@ -66,7 +74,7 @@ func (s *Search) mostMeasured(p *Partition, f Filter) int {
 	if f.Share >= 1 && s.params.Bounds.Lower == nil && s.params.Bounds.Upper == nil {
 		return 2 * p.Rows() // a walk on the upper levels may measure a node again
 	}
-	return max(p.Rows()/4, 1<<10)
+	return max(p.Rows()/2, 1<<10)
 }
 
 // measureAdmitted measures all rows that a filter admits. It reads the partition in pieces if searches do not
@@ -149,6 +157,28 @@ func (s *Search) walkerOf(p *Partition) *walker {
 		copy(w.pages, p.graph.read)
 	}
 	return w
+}
+
+// admitsFew reports whether a filter admits few rows. Of a partition that searches read as a whole it asks for
+// evenly spread rows.
+func (w *walker) admitsFew(ctx context.Context, f Filter) (bool, error) {
+	switch {
+	case f.Share >= 1:
+		return false, nil
+	case w.search.index.isNarrow(w.part.Number):
+		return f.Share*fewShare < 1, nil
+	}
+	if err := w.fetch(ctx, nil); err != nil {
+		return false, err
+	}
+	asked, admitted := 0, 0
+	for row := 0; row < w.part.Rows(); row += max(w.part.Rows()/sampledRows, 1) {
+		asked++
+		if _, ok := f.Accept(w.id(uint32(row))); ok {
+			admitted++
+		}
+	}
+	return admitted < asked/fewShare, nil
 }
 
 // page returns the page of a node, or nil if the search has not fetched it.

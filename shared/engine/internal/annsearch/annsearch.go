@@ -125,10 +125,17 @@ func open(ctx context.Context, d *dataset.Dataset, q Question) (*search, error) 
 		return nil, err
 	}
 	for _, part := range s.segments {
+		// Without a filter, a row only has to exist. The index has deleted rows too.
+		live := d.CountRows()
+		_, deleted := d.Counts()
 		part.filter = ivf.Filter{Accept: part.rows.Find, Share: 1}
-		// Without a filter, a row only has to exist.
 		if s.among != nil {
-			part.filter.Share = float64(s.among.Len()) / float64(max(d.CountRows(), 1))
+			live = s.among.Len()
+		}
+		if s.among != nil || deleted > live {
+			part.filter.Share = float64(live) / float64(max(d.CountRows()+deleted, 1))
+		}
+		if s.among != nil {
 			part.filter.Accept = func(id uint64) (uint64, bool) {
 				address, ok := part.rows.Find(id)
 				return address, ok && s.among.Contains(address)
