@@ -32,6 +32,28 @@ type Files interface {
 	CacheBytes() int64
 }
 
+// Unkept are the files of a segment that is being built. They are not cached.
+type Unkept struct {
+	File func(ctx context.Context, name string) (*datafile.File, error) // opens a file by its name
+}
+
+// Open implements Files.
+func (u Unkept) Open(ctx context.Context, name string) (*datafile.File, error) {
+	return u.File(ctx, name)
+}
+
+// Names implements Files. The names are unknown.
+func (Unkept) Names() []string { return nil }
+
+// Keep implements Files.
+func (Unkept) Keep(_ string, read func() (any, int64, error)) (any, error) {
+	value, _, err := read()
+	return value, err
+}
+
+// CacheBytes implements Files.
+func (Unkept) CacheBytes() int64 { return 0 }
+
 // A Reader answers questions from one segment.
 type Reader interface {
 	// Cost estimates a search, without any request.

@@ -66,6 +66,13 @@ type Plan struct {
 	Parts
 }
 
+// Measured are parts that can measure how well searches find rows by a new index.
+type Measured interface {
+	// Measure searches the built segments, and returns the details with the result. If the result is unknown, the details
+	// are unchanged.
+	Measure(ctx context.Context, details []byte, segments []Files) ([]byte, error)
+}
+
 // Typed are the parameters of a kind with several types.
 type Typed interface {
 	IndexType() string // as clients name it

@@ -57,10 +57,20 @@ func (n Index) resolve(d *dataset.Dataset, plan func(*index.Kind, index.Build) (
 	if err == nil {
 		p, err = plan(kind, b)
 	}
-	return segments.NewIndex{
+	made := segments.NewIndex{
 		Name: n.Name, Default: n.Default, Column: n.Column, Kind: n.Kind, Replace: n.Replace, Version: p.Version, Details: p.Details,
 		Build: func(ctx context.Context, out *segments.Files) error { return p.Write(ctx, segment{out}) },
-	}, refused(err)
+	}
+	if measured, ok := p.Parts.(index.Measured); ok {
+		made.Measure = func(ctx context.Context, built []segments.Opener) ([]byte, error) {
+			var files []index.Files
+			for _, open := range built {
+				files = append(files, index.Unkept{File: open})
+			}
+			return measured.Measure(ctx, p.Details, files)
+		}
+	}
+	return made, refused(err)
 }
 
 // on checks that the version has a suitable column, and returns the kind and the input of its

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -13,6 +14,7 @@ import (
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/process/memory"
 )
@@ -66,6 +68,7 @@ func (x *indexedSearch) describe() []*explain.Step {
 		x.index.With("search_effort=%g", *x.params.Effort)
 	}
 	x.index.With("candidates=%d", x.params.Candidates).WithMore("indexed_rows=%d", index.Indexed).WithMore("unindexed_rows=%d", index.Unindexed)
+	x.describeRecall()
 	below := []*explain.Step{x.index}
 	if x.refined || x.hasUncovered() {
 		x.exact = explain.New(x.dataset.Now, explain.Take, x.index).With("columns=[%s]", x.target.column)
@@ -75,6 +78,35 @@ func (x *indexedSearch) describe() []*explain.Step {
 		below = append(below, x.read.With("not_indexed_by=%s", index.Name))
 	}
 	return below
+}
+
+// describeRecall adds the recall to expect, and the effort that would raise it.
+func (x *indexedSearch) describeRecall() {
+	refine := 0
+	if x.refined {
+		refine = x.limit / max(x.k, 1)
+	}
+	known := x.target.index.Kind.Recall
+	expected := known.Of(x.params.Maximum, refine, x.params.EF)
+	if expected == nil {
+		return
+	}
+	x.index.With("expected_recall=%.2f", expected.Recall)
+	if better := known.Better(expected.Recall); better != nil {
+		x.index.With("better=%q", fmt.Sprintf("%s gives %.2f", effortOf(better), better.Recall))
+	}
+}
+
+// effortOf returns the parameters of a search in the words of requests.
+func effortOf(s *indexmeta.MeasuredSearch) string {
+	text := fmt.Sprintf("nprobes %d", s.Nprobes)
+	if s.RefineFactor > 0 {
+		text += fmt.Sprintf(" refine_factor %d", s.RefineFactor)
+	}
+	if s.EF > 0 {
+		text += fmt.Sprintf(" ef %d", s.EF)
+	}
+	return text
 }
 
 // hasUncovered reports whether the search must measure rows that the index does not cover.

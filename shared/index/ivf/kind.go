@@ -7,7 +7,6 @@ import (
 	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/internal/extsort"
-	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/indexmeta"
 )
 
@@ -82,7 +81,7 @@ func (v vectors) Effort() index.Effort {
 
 // Shard implements index.Parts.
 func (v vectors) Shard(ctx context.Context, span index.Span, name string, staged index.Staged, out index.Output) (index.Shard, error) {
-	model, err := OpenModel(ctx, v.recipe, v.Field.Type, unkept{staged.Trained})
+	model, err := OpenModel(ctx, v.recipe, v.Field.Type, index.Unkept{File: staged.Trained})
 	if err != nil {
 		return index.Shard{}, err
 	}
@@ -109,7 +108,7 @@ func (v vectors) Shard(ctx context.Context, span index.Span, name string, staged
 // Join implements index.Parts.
 func (v vectors) Join(ctx context.Context, shards []index.Shard, staged index.Staged, out index.Output) (_ index.Joined, err error) {
 	defer index.Contain(&err)
-	model, err := OpenModel(ctx, v.recipe, v.Field.Type, unkept{staged.Trained})
+	model, err := OpenModel(ctx, v.recipe, v.Field.Type, index.Unkept{File: staged.Trained})
 	if err != nil {
 		return index.Joined{}, err
 	}
@@ -124,25 +123,3 @@ func (v vectors) Join(ctx context.Context, shards []index.Shard, staged index.St
 	}
 	return index.Joined{}, model.Write(ctx, v.Watched(extsort.Merge(ctx, files)), loss, out)
 }
-
-// unkept opens files without a cache.
-type unkept struct {
-	open func(ctx context.Context, name string) (*datafile.File, error)
-}
-
-// Open implements index.Files.
-func (u unkept) Open(ctx context.Context, name string) (*datafile.File, error) {
-	return u.open(ctx, name)
-}
-
-// Names implements index.Files. A model has no other files than those that are opened.
-func (unkept) Names() []string { return nil }
-
-// Keep implements index.Files.
-func (unkept) Keep(_ string, read func() (any, int64, error)) (any, error) {
-	value, _, err := read()
-	return value, err
-}
-
-// CacheBytes implements index.Files.
-func (unkept) CacheBytes() int64 { return 0 }

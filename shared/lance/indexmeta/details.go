@@ -17,6 +17,7 @@ type Description struct {
 	Metric  string // of a vector index: l2, cosine, dot or hamming
 	// Details are the parameters that it was made with, as a JSON object.
 	Details string
+	Recall  *Recall // of a vector index that this engine built; nil: unknown
 }
 
 // IsVector reports whether the index is a vector index.
@@ -67,7 +68,7 @@ func (k *Description) ofVectors(value []byte) error {
 	if err := d.Unmarshal(value); err != nil {
 		return err
 	}
-	k.Type, k.Metric = vectorType(&d), metricName(d.Metric)
+	k.Type, k.Metric, k.Recall = vectorType(&d), metricName(d.Metric), parseRecall(d.RuntimeHints)
 	return k.detail(vectorDetails(&d))
 }
 

@@ -200,6 +200,25 @@ type DescribeStatsResponse struct {
 	NumIndexedRows   int64  `json:"num_indexed_rows"`
 	NumUnindexedRows int64  `json:"num_unindexed_rows"`
 	NumIndices       int64  `json:"num_indices"` // segments
+	// ExpectedRecall is absent if it was not measured: the index is not of vectors, another program built it, or the table
+	// had less than 4,096 rows or more than 4 GiB of vectors.
+	ExpectedRecall *ExpectedRecall `json:"expected_recall,omitempty"`
+}
+
+// ExpectedRecall is the share of the truly nearest rows that searches of a vector index found when it was built. The
+// queries were rows of the table.
+type ExpectedRecall struct {
+	K        int              `json:"k"`       // nearest rows per query, without the row itself
+	Queries  int              `json:"queries"` // number of queries
+	Searches []MeasuredSearch `json:"searches"`
+}
+
+// MeasuredSearch is the effort of a search, as in a query, and its recall.
+type MeasuredSearch struct {
+	Nprobes      int     `json:"nprobes"`
+	RefineFactor int     `json:"refine_factor,omitempty"` // absent: none
+	EF           int     `json:"ef,omitempty"`            // absent: the default
+	Recall       float64 `json:"recall"`                  // from 0 to 1
 }
 
 // DropRequest asks to remove an index.

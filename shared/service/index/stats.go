@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/indexapi"
 	"tiltyard/shared/tables"
@@ -23,7 +24,20 @@ func (s *Service) Stats(ctx context.Context, req *indexapi.DescribeStatsRequest)
 	return &indexapi.DescribeStatsResponse{
 		IndexType: x.Kind.Type, DistanceType: x.Kind.Metric,
 		NumIndexedRows: x.Indexed, NumUnindexedRows: x.Unindexed, NumIndices: int64(x.Segments),
+		ExpectedRecall: expectedRecall(x.Kind.Recall),
 	}, nil
+}
+
+// expectedRecall returns the measured recall of an index, nil if it is unknown.
+func expectedRecall(r *indexmeta.Recall) *indexapi.ExpectedRecall {
+	if r == nil {
+		return nil
+	}
+	shown := &indexapi.ExpectedRecall{K: r.K, Queries: r.Queries}
+	for _, s := range r.Searches {
+		shown.Searches = append(shown.Searches, indexapi.MeasuredSearch(s))
+	}
+	return shown
 }
 
 // withProgress adds the progress of the job that builds the index to the error that the index does

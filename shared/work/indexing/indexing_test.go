@@ -381,6 +381,26 @@ var others = []indexbuild.Index{
 	{Name: "pieces", Column: "s", Kind: indexmeta.FM},
 }
 
+// An index that many workers build has a measured recall, as one that one worker builds.
+func TestPartsMeasureTheRecall(t *testing.T) {
+	for name, sizes := range map[string]indexing.Sizes{"one worker": large, "many workers": {Time: time.Hour, Memory: 50_000}} {
+		h := open(t, memstore.New(), sizes)
+		h.create(t, 3000, 3000)
+		h.build(t, vectors("IVF_PQ"), nil)
+		if parts := len(h.seen); parts > 1 != (name == "many workers") {
+			t.Errorf("%s: %d parts", name, parts)
+		}
+		x, err := enginetest.Index(t.Context(), h.at(t), "IVF_PQ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// All 5 partitions are probed, so that refining 500 of 5,400 rows finds nearly all.
+		if r := x.Kind.Recall; r == nil || r.Searches[0].Recall >= 0.95 || r.Of(20, 50, 0).Recall < 0.95 {
+			t.Errorf("%s: the recall is %+v", name, r)
+		}
+	}
+}
+
 func TestSegmentsOfPartsAnswerAsTheTableDoes(t *testing.T) {
 	for _, n := range slices.Concat(orders, others) {
 		if n.Column != "n" && n.Kind != indexmeta.Text && n.Kind != indexmeta.FM && n.Name != "IVF_FLAT" {

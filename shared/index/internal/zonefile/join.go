@@ -73,7 +73,7 @@ func (j *joiner) add(ctx context.Context, file *datafile.File, name string, out 
 		return err
 	}
 	defer room.Close()
-	known, err := Nulls(reading, unkept{}, name, columns, j.nulls)
+	known, err := Nulls(reading, index.Unkept{}, name, columns, j.nulls)
 	if err == nil && !known {
 		err = fmt.Errorf("%w: zones without the rows that are NULL", lance.ErrCorrupt)
 	}
@@ -119,15 +119,3 @@ func (j *joiner) copy(ctx context.Context, columns *index.Columns, from, to int6
 	}
 	return j.file.Write(ctx, array.NewRecordBatch(j.schema, read, to-from))
 }
-
-// unkept reads files without a cache.
-type unkept struct{ index.Files }
-
-// Keep implements index.Files.
-func (unkept) Keep(_ string, read func() (any, int64, error)) (any, error) {
-	value, _, err := read()
-	return value, err
-}
-
-// CacheBytes implements index.Files.
-func (unkept) CacheBytes() int64 { return 0 }

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dataset/stage"
@@ -45,7 +46,12 @@ type NewIndex struct {
 	// Build writes the files of the segment. If it writes none, the index covers no rows. Native
 	// Lance keeps such an entry for a table with too few rows for training.
 	Build func(ctx context.Context, out *Files) error
+	// Measure returns the details with properties of the built files, which it reads. Nil: there are none.
+	Measure func(ctx context.Context, segments []Opener) ([]byte, error)
 }
+
+// An Opener opens a file of a segment that no version refers to yet.
+type Opener func(ctx context.Context, name string) (*datafile.File, error)
 
 // Create builds an index of one segment over the version and commits it. Rows appended in the
 // meantime are not covered; searches scan them. If another writer rewrites covered rows or creates
@@ -73,6 +79,13 @@ func Create(ctx context.Context, d *dataset.Dataset, n NewIndex) (*dataset.Datas
 	if len(out.files) == 0 {
 		if entry.FragmentBitmap, err = roaring.New().ToBytes(); err != nil {
 			return nil, err
+		}
+	} else if n.Measure != nil {
+		if err := out.puts.Wait(); err != nil {
+			return nil, err
+		}
+		if entry.Details.Value, err = n.Measure(ctx, []Opener{opener(d, entry.UUID.String())}); err != nil {
+			return nil, fmt.Errorf("index %s: %w", n.Name, err)
 		}
 	}
 	op.NewIndices = []*pb.IndexMetadata{entry}

@@ -60,6 +60,11 @@ func OpenStaged(ctx context.Context, d *dataset.Dataset, id, name string) (*data
 	return datafile.Open(ctx, at.Store, at.Prefix+"/_indices/"+id+"/"+name, 0, nil)
 }
 
+// opener returns an Opener of a staged segment.
+func opener(d *dataset.Dataset, id string) Opener {
+	return func(ctx context.Context, name string) (*datafile.File, error) { return OpenStaged(ctx, d, id, name) }
+}
+
 // HasStaged reports whether all files of a staged segment exist in full. An orphan cleanup may have
 // deleted old ones.
 func HasStaged(ctx context.Context, d *dataset.Dataset, s Staged) (bool, error) {
@@ -86,6 +91,15 @@ func Commit(ctx context.Context, d *dataset.Dataset, n NewIndex, segments []Stag
 	n, op, err := replacing(d, n)
 	if err != nil {
 		return nil, err
+	}
+	if len(segments) > 0 && n.Measure != nil {
+		var built []Opener
+		for _, s := range segments {
+			built = append(built, opener(d, s.UUID))
+		}
+		if n.Details, err = n.Measure(ctx, built); err != nil {
+			return nil, fmt.Errorf("index %s: %w", n.Name, err)
+		}
 	}
 	if len(segments) == 0 {
 		entry, err := newEntry(d, n)
