@@ -42,6 +42,8 @@ var meaningless = map[string]string{
 	"listen":         "functions listen on no port, and the container on the port of its load balancer",
 	"token":          "everybody who may read the template of a stack would learn the token; api-keys holds hashes",
 	"vend-keys":      "its file holds keys that never expire; vending gives credentials for an hour and one table",
+	"access-log":     "the lines of functions are in their log groups",
+	"console-link":   "the link is for the console of a server on the same machine",
 	"check-store":    "make smoke asks a function at /storez, so that no start takes longer",
 	"base-path":      "the routes of the gateway begin with /v1",
 	"traces-headers": "everybody who may read the template of a stack would learn them; a collector in the account, or that of traces-layer, adds them",

@@ -83,6 +83,18 @@ func (s *session) client() (*client.Client, error) {
 	return c, nil
 }
 
+// Server returns a client of the server that commands use without flags, and its URL. named is false if neither the
+// environment nor a stored context names it, so that it is the default.
+func Server() (c *client.Client, url string, named bool, err error) {
+	s := new(session)
+	at, err := s.target()
+	if err != nil {
+		return nil, "", false, err
+	}
+	c, err = s.client()
+	return c, strings.TrimSuffix(at.URL, "/"), !at.isDefault, err
+}
+
 // defaultURL is the URL of a local tiltyard serve.
 const defaultURL = "http://127.0.0.1:10024"
 

@@ -185,6 +185,12 @@ func readToken(cmd *cobra.Command, fromStdin bool) (string, error) {
 // terminal reports whether a file is a terminal.
 func terminal(file *os.File) bool { return term.IsTerminal(int(file.Fd())) }
 
+// IsTerminal reports whether output appears on a terminal.
+func IsTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && terminal(file)
+}
+
 func newContextCommand(s *session) *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the stored servers", Args: exactly(0),

@@ -37,12 +37,23 @@ func newCommand() *cobra.Command {
 		Short: "A catalog and query service for Lance tables",
 		Long: `Tiltyard keeps a catalog of Lance tables and serves it over HTTP to unmodified LanceDB
 and Lance Namespace clients. The tables are ordinary Lance datasets: pylance opens them
-from the directory while the server runs.`,
+from the directory while the server runs.
+
+On a terminal, tiltyard without a command is tiltyard serve: it serves ./data.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newServeCommand(), newWorkCommand(), newImportCommand(), newInspectCommand(), newDoctorCommand(), newSecretsCommand(), newAuditCommand(), newVersionCommand())
+	server := newServeCommand()
+	root.AddCommand(server, newDemoCommand(), newWorkCommand(), newImportCommand(), newInspectCommand(), newDoctorCommand(), newSecretsCommand(), newAuditCommand(), newVersionCommand())
 	command.Add(root)
+	help := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 && command.IsTerminal(cmd.OutOrStdout()) && command.IsTerminal(cmd.ErrOrStderr()) {
+			server.SetContext(cmd.Context())
+			return serve(server, nil)
+		}
+		return help(cmd, args)
+	}
 	return root
 }
 

@@ -3,16 +3,17 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
-	"io"
-	"net"
-	"os"
+	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tiltyard/local/command"
 	"tiltyard/local/server/handover"
 	"tiltyard/local/server/prometheus"
 	"tiltyard/shared/boot"
@@ -20,7 +21,6 @@ import (
 	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/engine/udf/executor/lambdaexec"
 	"tiltyard/shared/events/outbox/forward/awstarget"
-	"tiltyard/shared/http/console"
 	"tiltyard/shared/jobs/memqueue"
 	"tiltyard/shared/process/release"
 	"tiltyard/shared/service/all"
@@ -47,13 +47,18 @@ chooses a limit by the container or the machine.`,
   tiltyard serve --allow-location /srv/incoming --allow-location /mnt/archive
   tiltyard serve --jwks https://id.example.com/keys --issuer https://id.example.com --audience tiltyard`,
 		Args: cobra.NoArgs,
-		RunE: serve,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, nil) },
 	}
+	addServeFlags(cmd)
+	return cmd
+}
+
+// addServeFlags adds a flag for each setting.
+func addServeFlags(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	for _, s := range boot.Settings {
 		addFlag(cmd.Flags(), s)
 	}
-	return cmd
 }
 
 // addFlag adds the flag of a setting. The default serves only the help text: a flag that is not
@@ -104,11 +109,28 @@ func given(flags *pflag.FlagSet) boot.Source {
 	}
 }
 
-// serve opens the stores, prints its address, and answers requests until the context ends.
-func serve(cmd *cobra.Command, _ []string) error {
+// isSet reports whether a flag or its variable has a value.
+func isSet(flags *pflag.FlagSet, name string) bool {
+	for _, s := range boot.Settings {
+		if s.Name == name {
+			_, inEnvironment := boot.Environment(s)
+			return flags.Changed(name) || inEnvironment
+		}
+	}
+	return false
+}
+
+// serve opens the stores, prints its address, and answers requests until the context ends. begin, which may be nil, is called
+// before the address is printed.
+func serve(cmd *cobra.Command, begin func(context.Context, *boot.Env, http.Handler) error) error {
+	terminal := command.IsTerminal(cmd.ErrOrStderr())
+	quiet := terminal && !isSet(cmd.Flags(), "log-level")
 	config, err := boot.Read(given(cmd.Flags()), boot.Environment, boot.LocalDefaults)
 	if err != nil {
 		return err
+	}
+	if quiet {
+		config.LogLevel = slog.LevelWarn
 	}
 	made := !config.HasCredentials()
 	if made {
@@ -118,11 +140,18 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if quiet && config.AccessLog == "" {
+		env.Audit = nil
+	}
 	if err := env.CheckBucket(cmd.Context()); err != nil {
 		return err
 	}
 	if env.Queue == nil {
 		env.Queue = new(memqueue.Queue)
+	}
+	sessions, err := openSessions(cmd.Context(), env)
+	if err != nil {
+		return err
 	}
 	services, err := openServices(env)
 	if err != nil {
@@ -134,7 +163,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	}
 	numbers := prometheus.New(release.Version(), env.Now(), env.Memory)
 	env.Observers, env.Metrics = append(env.Observers, numbers.Observe), numbers.Write
-	handler := console.Handler(env.Handler(services.Routes...), env.BasePath)
+	handler := newHandler(env, services, sessions)
 	defer holdHeapFloor()()
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer startSweeps(ctx, env.Records, env.Logger)()
@@ -147,7 +176,16 @@ func serve(cmd *cobra.Command, _ []string) error {
 	defer closeTraces(cmd.Context(), env)
 	defer startWorker(ctx, services, env, handover.Take(ctx))()
 	defer stop()
-	greet(cmd.ErrOrStderr(), env, socket.Addr(), made)
+	if begin != nil {
+		if err := begin(ctx, env, handler); err != nil {
+			return errors.Join(err, socket.Close())
+		}
+	}
+	g := greeting{env: env, url: "http://" + reachable(socket.Addr()) + env.BasePath, made: made}
+	if linked(config, socket.Addr(), terminal) {
+		g.code = sessions.NewCode()
+	}
+	g.print(cmd.ErrOrStderr(), terminal)
 	return answer(cmd.Context(), socket, handler, env.Logger)
 }
 
@@ -177,43 +215,4 @@ func openServices(env *boot.Env) (all.Services, error) {
 		Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: secretKeys, Runtimes: env.Runtimes,
 		EventTarget: target, EventAddress: env.EventTarget,
 	}), nil
-}
-
-// greet prints the address of the server and how to connect, in lines that can be copied. It does
-// not repeat a token that the user has set. It prints a token that was generated for this run,
-// because the token appears nowhere else.
-func greet(w io.Writer, env *boot.Env, at net.Addr, made bool) {
-	url := "http://" + reachable(at) + env.BasePath
-	token, source := "...", "as configured"
-	if made {
-		token, source = env.Token, "made for this run; set TILTYARD_TOKEN to choose one"
-	}
-	fmt.Fprintf(w, "tiltyard serves %[1]s at %[2]s (token: %[3]s)\n"+
-		"console: %[2]s/console/\n"+
-		"python: import lancedb; db = lancedb.connect(\"db://local\", api_key=%[4]q, host_override=%[2]q)\n"+
-		"python: import lance_namespace; ns = lance_namespace.connect(\"rest\", {\"uri\": %[2]q, \"header.x-api-key\": %[4]q})\n"+
-		"node: const lancedb = await import(\"@lancedb/lancedb\"); const db = await lancedb.connect(\"db://local\", { apiKey: %[4]q, hostOverride: %[2]q })\n"+
-		"shell: curl -H 'x-api-key: %[4]s' %[2]s/v1/table/\n"+
-		"shell: TILTYARD_URL=%[2]s TILTYARD_TOKEN=%[4]s %[5]s table list\n",
-		env.Objects.Home().URI, url, source, token, program())
-}
-
-// program returns the command by which the program was called, for copying to a shell. The program need not be in PATH.
-func program() string {
-	if called := os.Args[0]; !strings.ContainsAny(called, " '\"\\$`\t\n") {
-		return called
-	}
-	return "tiltyard"
-}
-
-// reachable returns the address for clients on this machine.
-func reachable(at net.Addr) string {
-	host, port, err := net.SplitHostPort(at.String())
-	if err != nil {
-		return at.String()
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
 }

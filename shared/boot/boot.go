@@ -56,6 +56,7 @@ type Config struct {
 	EventKey       string        // a file or s3:// URL of the key that requests to a webhook are signed with
 	Listen         string        // for the local server only
 	CheckStore     bool          // whether the local server checks a root in a bucket before it serves it
+	ConsoleLink    string        // auto, on or off: whether the local server prints a link that signs in to the console
 
 	Token                     string // a secret
 	APIKeys                   string // a file or s3:// URL
@@ -65,9 +66,10 @@ type Config struct {
 	VendRole, VendKeys        string // an ARN and a file; at most one of them is set
 	VendTags                  bool   // the sessions of the role have tags
 
-	LogLevel slog.Level
-	LogText  bool // text in place of JSON
-	EMF      bool // writes metrics for CloudWatch into the log
+	LogLevel  slog.Level
+	LogText   bool   // text in place of JSON
+	AccessLog string // a file for the lines of requests and of the audit; empty: they are in the log
+	EMF       bool   // writes metrics for CloudWatch into the log
 
 	Traces        string            // base URL of a collector; empty: no traces
 	TracesShare   float64           // of traces that begin here and are recorded
@@ -111,7 +113,8 @@ type Env struct {
 	Vendor   vending.Vendor // issues credentials to clients; nil: none
 	Runtimes udf.Runtimes   // by kind: runtimes of functions that need a configuration
 	Logger   *slog.Logger
-	Audit    *slog.Logger // lines at all log levels, chained as in package audit
+	Requests *slog.Logger // one line per request
+	Audit    *slog.Logger // lines at all log levels, chained as in package audit; nil: none
 	Now      func() time.Time
 	Traces   *tracing.Tracer // nil: no traces
 
@@ -179,10 +182,14 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
+	requests, auditing, err := openAccessLog(c, log, logger)
+	if err != nil {
+		return nil, err
+	}
 	budget := divideMemory(&c)
 	env := &Env{
 		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Heavy: heavy, Verifier: verifier, Policies: policies, Vendor: vendor,
-		Logger: logger, Audit: newAudit(c, log), Now: time.Now,
+		Logger: logger, Requests: requests, Audit: auditing, Now: time.Now,
 		Runtimes: runtimes, Traces: openTraces(c, logger),
 	}
 	if c.EMF {
@@ -200,7 +207,7 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 		Ledger:       idempotency.Open(e.Records, e.Now),
 		Memory:       e.Memory,
 		Results:      result.Open(e.Objects, e.Now, e.ResultBytes),
-		Logger:       e.Logger,
+		Logger:       e.Requests,
 		Audit:        e.Audit,
 		Observe:      e.observe,
 		Metrics:      e.Metrics,

@@ -27,6 +27,26 @@ func newAudit(c Config, w io.Writer) *slog.Logger {
 	return slog.New(tracing.Logging(requestid.Logging(audit.NewHandler(w, func(w io.Writer) slog.Handler { return newForm(c, w, slog.LevelDebug) }))))
 }
 
+// openAccessLog returns the loggers of requests and of the audit. They write to the log, or to the file that the
+// configuration names. Lines of requests that failed are in the log then, too.
+func openAccessLog(c Config, log io.Writer, logger *slog.Logger) (requests, auditing *slog.Logger, err error) {
+	if c.AccessLog == "" {
+		return logger, newAudit(c, log), nil
+	}
+	file, err := os.OpenFile(c.AccessLog, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("access-log: %w", err)
+	}
+	w := &lockedWriter{w: file}
+	both := slog.NewMultiHandler(newForm(c, log, max(c.LogLevel, slog.LevelWarn)), newForm(c, w, slog.LevelInfo))
+	return slog.New(tracing.Logging(requestid.Logging(both))), newAudit(c, w), nil
+}
+
+// AddVerifier lets clients sign in with the tokens of a verifier, too. It must be called before Handler and Stores.
+func (e *Env) AddVerifier(v auth.Verifier) {
+	e.Verifier = append(auth.Chain{v}, e.Verifier.(auth.Chain)...)
+}
+
 // newForm returns a handler that writes lines in the configured form.
 func newForm(c Config, w io.Writer, level slog.Level) slog.Handler {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: httpapi.Redact}

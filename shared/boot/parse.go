@@ -113,6 +113,14 @@ func parseLogFormat(text string) (plain bool, err error) {
 	return false, errors.New("must be text or json")
 }
 
+// parseConsoleLink accepts a switch, or auto.
+func parseConsoleLink(text string) (string, error) {
+	if text != "auto" && text != "on" && text != "off" {
+		return "", errors.New("must be auto, on or off")
+	}
+	return text, nil
+}
+
 func parseTimeout(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {

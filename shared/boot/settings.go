@@ -192,13 +192,23 @@ var Settings = []Setting{
 	},
 	{
 		Name: "log-level", Value: "LEVEL", Default: "info",
-		Help: "debug, info, warn or error",
+		Help: "debug, info, warn or error; the local server takes warn, and writes no audit lines, if it logs to a terminal and this is not set",
 		set:  func(c *Config, text string) error { return c.LogLevel.UnmarshalText([]byte(text)) },
 	},
 	{
 		Name: "log-format", Value: "FORMAT", Default: "json", Local: "text",
 		Help: "text or json",
 		set:  func(c *Config, text string) (err error) { c.LogText, err = parseLogFormat(text); return err },
+	},
+	{
+		Name: "access-log", Value: "PATH",
+		Help: "file that the local server appends the lines of requests and of the audit to; warnings and errors also stay in the log",
+		set:  func(c *Config, text string) error { c.AccessLog = text; return nil },
+	},
+	{
+		Name: "console-link", Value: "SWITCH", Local: "auto",
+		Help: "on or off: print a link at start that opens the console signed in, once; auto is on if the server logs to a terminal, listens on this machine only, and has a token",
+		set:  func(c *Config, text string) (err error) { c.ConsoleLink, err = parseConsoleLink(text); return err },
 	},
 	{
 		Name: "check-store", Value: "SWITCH", Default: "on",

@@ -16,6 +16,7 @@ from lancedb import col
 from lancedb.index import BTree
 
 from process import Server, binary
+from wire import Wire
 
 pytestmark = pytest.mark.embedded("runs the program beside a server of its own")
 
@@ -32,7 +33,7 @@ class Line:
     """A command line, and the stock client, of one server."""
 
     def __init__(self, server: Server):
-        self.root = server.root
+        self.root, self.url, self.token = server.root, server.url, server.token
         self.environment = {**os.environ, "TILTYARD_URL": server.url, "TILTYARD_TOKEN": server.token, "HOME": str(server.root.parent)}
         self.db = lancedb.connect("db://local", api_key=server.token, host_override=server.url)
 
@@ -118,3 +119,21 @@ def test_bench_measures(line):
     line.db.create_table("measured", ROWS)
     result = json.loads(line.run("bench", "measured", "--where", "id < 10", "--requests", "20", "--clients", "4", "-o", "json"))
     assert result["requests"] == 20 and result["rows"] == 10 and 0 < result["p50_ms"] <= result["slowest_ms"]
+
+
+def test_rows_over_http_are_those_of_the_command_line(line):
+    values = pa.table({
+        "id": pa.array([1, 2**53 + 1, None], pa.int64()), "bytes": pa.array([b"\x00\xff", b"", None], pa.binary()),
+        "half": pa.array([0.1, float("nan"), None], pa.float32()), "day": pa.array([0, 20000, None], pa.date32()),
+        "vector": pa.array([[0.5, 1], [2, 3], [4, 5]], pa.list_(pa.float32(), 2)), "text": ["a\n\"b\"", "ü<&>", None],
+    })
+    wire = Wire(line.url, line.token)
+    assert wire.upload("/v1/table/t/create", values).status == 200
+    query = {"k": 10, "vector": []}
+    lines = wire.post("/v1/table/t/query", query, Accept="application/x-ndjson")
+    assert lines.headers["Content-Type"] == "application/x-ndjson" and lines.body.decode() == line.run("query", "t", "-o", "json")
+    document = wire.post("/v1/table/t/query", query, Accept="application/json")
+    assert document.headers["Content-Type"] == "application/json" and document.json == [json.loads(text) for text in lines.body.splitlines()]
+    assert document.json[1]["id"] == 2**53 + 1 and document.json[0]["bytes"] == "AP8=" and document.json[0]["vector"] == [0.5, 1]
+    assert wire.post("/v1/table/t/query", query, Accept="*/*").table.num_rows == 3
+    assert wire.post("/v1/table/t/query", {"vector": [], "k": 1, "filter": "nope = 1"}, Accept="application/x-ndjson").status == 400

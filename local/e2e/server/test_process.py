@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pathlib
+import pty
 import re
 import subprocess
 import threading
@@ -174,3 +176,95 @@ def test_two_servers_race_for_names_and_versions(tmp_path):
         assert len(done) == 90
         rows = Wire(second.url, second.token).post("/v1/table/t/query", {"k": 0, "vector": []}).table
         assert sorted(rows["w"].to_pylist()) == sorted([0, *done])
+
+
+class Terminal:
+    """The program on a terminal, in a folder of its own."""
+
+    def __init__(self, folder, *arguments: str):
+        self.folder, self.arguments, self.shown = folder, arguments, ""
+
+    def __enter__(self) -> Terminal:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("TILTYARD_")}
+        self._ours, its = pty.openpty()
+        program = str(pathlib.Path(binary()).resolve())
+        self._process = subprocess.Popen([program, *self.arguments], stdin=its, stdout=its, stderr=its, cwd=self.folder, env={**clean, "TILTYARD_LISTEN": "127.0.0.1:0"})
+        os.close(its)
+        threading.Thread(target=self._read, daemon=True).start()
+        return self
+
+    def _read(self) -> None:
+        try:
+            while piece := os.read(self._ours, 4096):
+                self.shown += piece.decode().replace("\r\n", "\n")
+        except OSError:
+            pass  # the program has ended
+
+    def find(self, pattern: str) -> re.Match:
+        """Waits until the terminal shows a pattern."""
+        deadline = time.monotonic() + 60
+        while not (found := re.search(pattern, self.shown)):
+            assert self._process.poll() is None and time.monotonic() < deadline, self.shown
+            time.sleep(0.01)
+        return found
+
+    def __exit__(self, *_) -> None:
+        self._process.terminate()
+        assert self._process.wait(60) == 0, self.shown
+        os.close(self._ours)
+
+
+@pytest.mark.parametrize("arguments", [(), ("serve",)], ids=["alone", "serve"])
+def test_a_terminal_shows_a_link_that_signs_in_once(tmp_path, arguments):
+    with Terminal(tmp_path, *arguments) as terminal:
+        url, code = terminal.find(r"Console  (http://\S+)/console/#code=([A-Z2-7]{26})  \(signs in, once").groups()
+        own = terminal.find(r"Token    ([A-Z2-7]{26}) ").group(1)
+        assert f"\nTables   {tmp_path}/data\nStop     Ctrl-C\n" in terminal.shown
+        stranger = Wire(url)
+        assert stranger.post("/console/session", {"code": "guess"}).status == 401
+        session = stranger.post("/console/session", {"code": code})
+        assert session.status == 200 and session.json["expires_in"] == 1800
+        again = stranger.post("/console/session", {"code": code})
+        assert again.status == 401 and "restart the server" in again.json["detail"]
+        token = session.json["token"]
+        for wire in (Wire(url, token), Wire(url, own)):
+            assert wire.upload("/v1/table/t/create?mode=overwrite", pa.table({"x": [1]})).status == 200
+        assert Wire(url, token).call("DELETE", "/console/session").status == 204
+        assert Wire(url, token).call("GET", "/v1/table/").status == 401
+        assert Wire(url, own).call("GET", "/v1/table/").status == 200
+    for secret in (token, "INFO", "audit"):
+        assert secret not in terminal.shown
+    assert terminal.shown.count(code) == 1
+
+
+def test_lines_of_requests_go_where_the_user_wants_them(tmp_path):
+    with Terminal(tmp_path, "serve", "--log-level", "info", "--console-link", "off") as terminal:
+        url, token = terminal.find(r"Console  (http://\S+)/console/\n").group(1), terminal.find(r"Token    (\S+)").group(1)
+        Wire(url, token).upload("/v1/table/t/create", pa.table({"x": [1]}))
+        terminal.find("level=INFO msg=request .*operation=CreateTable")
+        terminal.find("msg=audit .*operation=CreateTable")
+    with Terminal(tmp_path, "serve", "--access-log", "requests.log") as terminal:
+        url, token = terminal.find(r"Console  (http://[^/]+)/console").group(1), terminal.find(r"Token    (\S+)").group(1)
+        Wire(url, token).upload("/v1/table/t/create?mode=overwrite", pa.table({"x": [1]}))
+    log = (tmp_path / "requests.log").read_text()
+    assert "level=INFO" not in terminal.shown
+    assert "msg=request" in log and "principal=token" in log and token not in log
+    assert "lines" in run("audit", "verify", str(tmp_path / "requests.log")).stdout
+
+
+def test_demo_serves_the_sample_and_keeps_it(tmp_path):
+    for _ in range(2):  # the second time it exists
+        with Terminal(tmp_path, "demo", "--root", "films") as terminal:
+            url, token = terminal.find(r"Console  (http://[^/]+)/console/#code=").group(1), terminal.find(r"Token    (\S+)").group(1)
+            rows = Wire(url, token).post("/v1/table/sample$films/query", {"k": 3, "vector": [], "full_text_query": {"query": "dragon"}}).table
+            assert rows.num_rows == 3 and all(b"PNG" in poster for poster in rows["poster"].to_pylist())
+            assert 0 < Wire(url, token).post("/v1/table/sample$recent_favourites/count_rows").json < 600
+
+
+def test_demo_makes_the_sample_in_a_server_that_runs(tmp_path):
+    with Server(tmp_path / "root") as server:
+        environment = {"TILTYARD_URL": server.url, "TILTYARD_TOKEN": server.token}
+        made = run("demo", **environment)
+        assert made.returncode == 0 and f"sample/films is at {server.url}/console/" in made.stdout, made.stderr
+        again = run("demo", **environment)
+        assert again.returncode != 0 and "the sample exists already" in again.stderr

@@ -265,7 +265,9 @@ func (d *document) rows(response reflect.Type, types ...string) object {
 	if response != reflect.TypeFor[protocol.Rows]() {
 		return content
 	}
-	return content.with("application/json", object{{"schema", d.schemas.of(reflect.TypeFor[queryapi.StoredResult]())}})
+	objects := object{{"description", "Rows as objects, for Accept: application/json; clients generated from this document get Arrow."}, {"type", "array"}, {"items", object{{"type", "object"}}}}
+	content = content.with("application/x-ndjson", object{{"schema", object{{"description", "Rows as objects, one in each line."}}}})
+	return content.with("application/json", object{{"schema", object{{"oneOf", []any{d.schemas.of(reflect.TypeFor[queryapi.StoredResult]()), objects}}}}})
 }
 
 // redirect describes an answer that redirects to stored rows.

@@ -16,7 +16,7 @@ import (
 )
 
 // An arrowForm is the form of an answer with rows: an Arrow IPC file or stream, and the compression
-// of its buffers.
+// of its buffers, or JSON as in jsonrows.go.
 type arrowForm struct {
 	contentType string
 	compression arrowipc.Compression
@@ -26,12 +26,15 @@ type arrowForm struct {
 //
 //	Accept: application/vnd.apache.arrow.stream; compression=zstd
 //
-// The compression is lz4 or zstd. A header that names no Arrow form, as with most clients, leaves
-// the form as it is: the operation's own, uncompressed, since not every reader can decompress.
-func (f arrowForm) asked(accept []string) arrowForm {
-	for _, header := range accept {
+// The compression is lz4 or zstd. The first form in the header counts. A header that names no form, as with most clients,
+// leaves it as it is: the operation's own, uncompressed, since not every reader can decompress.
+func (f arrowForm) asked(r *http.Request) arrowForm {
+	for _, header := range r.Header.Values("Accept") {
 		for wanted := range strings.SplitSeq(header, ",") {
 			contentType, parameters, err := mime.ParseMediaType(wanted)
+			if err == nil && wantsJSON(contentType, r) {
+				return arrowForm{contentType: contentType}
+			}
 			if err != nil || contentType != arrowipc.ContentTypeFile && contentType != arrowipc.ContentTypeStream {
 				continue
 			}
@@ -48,15 +51,23 @@ func (f arrowForm) asked(accept []string) arrowForm {
 	return f
 }
 
-// writer returns a writer of an Arrow file or stream.
-func (f arrowForm) writer(w io.Writer, schema *arrow.Schema) (*arrowipc.Writer, error) {
-	if f.contentType == arrowipc.ContentTypeStream {
+// writer returns a writer of the form.
+func (f arrowForm) writer(w io.Writer, schema *arrow.Schema) (rowsWriter, error) {
+	switch {
+	case f.isJSON():
+		return &jsonWriter{w: w, array: f.contentType == contentTypeObject}, nil
+	case f.contentType == arrowipc.ContentTypeStream:
 		return arrowipc.NewStreamWriter(w, schema, f.compression), nil
 	}
 	return arrowipc.NewFileWriter(w, schema, f.compression)
 }
 
-// writeRows streams batches in an Arrow form. The header is sent with the first batch, so that an
+// isJSON reports whether the form is JSON.
+func (f arrowForm) isJSON() bool {
+	return f.contentType == contentTypeLines || f.contentType == contentTypeObject
+}
+
+// writeRows streams batches in a form. The header is sent with the first batch, so that an
 // error before it can still be an error response.
 func (c *call) writeRows(rows *protocol.Rows, form arrowForm) error {
 	out := &arrowResponse{call: c, rows: rows, form: form}
@@ -99,7 +110,7 @@ type arrowResponse struct {
 	rows   *protocol.Rows
 	form   arrowForm
 	buffer *bufio.Writer
-	file   *arrowipc.Writer
+	file   rowsWriter
 }
 
 // begin writes the start of the file on the first call.

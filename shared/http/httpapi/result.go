@@ -133,7 +133,7 @@ func (c *call) keepRows(kept io.Writer, rows *protocol.Rows, form arrowForm) err
 	return buffer.Flush()
 }
 
-func (c *call) keepBatch(file *arrowipc.Writer, batch arrow.RecordBatch) error {
+func (c *call) keepBatch(file rowsWriter, batch arrow.RecordBatch) error {
 	c.rows += batch.NumRows()
 	return file.Write(batch)
 }

@@ -166,7 +166,7 @@ func (c *call) serveUpload(body io.Reader, serve func(io.Reader) (any, error)) (
 const maxDrainBytes = 16 << 20
 
 // Arrow serves an operation whose request is a JSON object and whose response is an Arrow file. A
-// client can request an Arrow stream or compression instead, or the rows in storage. An error
+// client can request an Arrow stream, compression or JSON instead, or the rows in storage. An error
 // before the first bytes is an error response. A later error aborts the connection, so that no
 // client mistakes a part of the rows for all of them.
 func Arrow[Req any, PReq interface {
@@ -206,11 +206,14 @@ func rowsRoute[Req any, PReq interface {
 		if err != nil {
 			return err
 		}
-		form := form.asked(c.r.Header.Values("Accept"))
-		if asked != direct {
-			return c.storeRows(rows, form, asked)
+		wanted := form.asked(c.r)
+		if asked == direct {
+			return c.writeRows(rows, wanted)
 		}
-		return c.writeRows(rows, form)
+		if wanted.isJSON() { // of the answer that tells where the rows are
+			wanted = form
+		}
+		return c.storeRows(rows, wanted, asked)
 	}
 	return route
 }
