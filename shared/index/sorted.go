@@ -32,10 +32,14 @@ func SortRows(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.Record
 	if !Sortable(t) {
 		return nil, fmt.Errorf("%w: an index on values of type %s", lance.ErrUnsupported, t)
 	}
-	keyOf := sortkey.Of(t, true)
+	keyOf, paired := sortkey.Of(t, true), sortkey.HavePairs(t)
 	sorter := sortkey.NewSorter(ctx, sortkey.NoLimit, sortBytes)
 	for batch, err := range rows {
-		if err == nil {
+		switch {
+		case err != nil:
+		case paired:
+			err = addPairs(ctx, sorter, batch)
+		default:
 			err = addKeys(ctx, sorter, batch, keyOf)
 		}
 		if err == nil {
@@ -63,4 +67,15 @@ func addKeys(ctx context.Context, sorter *sortkey.Sorter, batch arrow.RecordBatc
 	})
 	held.Release()
 	return sorter.Add(keys)
+}
+
+// addPairs is addKeys for values whose keys are pairs.
+func addPairs(ctx context.Context, sorter *sortkey.Sorter, batch arrow.RecordBatch) error {
+	held, err := memory.Take(ctx, sortkey.PairsBytes(int(batch.NumRows())))
+	if err != nil {
+		return err
+	}
+	pairs := sortkey.PairsOf(batch.Column(0), batch.Column(1).(*array.Uint64).Uint64Values())
+	held.Release()
+	return sorter.AddPairs(pairs)
 }

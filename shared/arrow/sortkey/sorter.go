@@ -37,7 +37,10 @@ type Sorter struct {
 	held   int64        // bytes taken from spare
 
 	keys  [][]byte
-	bytes int64 // size of keys
+	added [][][]byte // keys that are not among keys yet
+	count int64      // of both
+	pairs sortedPairs
+	bytes int64 // size of keys and pairs
 	file  *os.File
 	runs  []int64 // the end of each run in the file
 }
@@ -67,13 +70,18 @@ func (s *Sorter) hold() bool {
 
 // Add adds keys, which must not change afterwards.
 func (s *Sorter) Add(keys [][]byte) error {
-	s.keys = append(s.keys, keys...)
+	s.added, s.count = append(s.added, keys), s.count+int64(len(keys))
 	for _, k := range keys {
 		s.bytes += int64(len(k)) + Overhead
 	}
-	if s.limit < int64(len(s.keys))/2 {
+	if s.limit < s.count/2 {
 		s.cut()
 	}
+	return s.fit()
+}
+
+// fit spills what the sorter holds if it takes too much memory.
+func (s *Sorter) fit() error {
 	if s.bytes <= s.budget && s.hold() {
 		return nil
 	}
@@ -85,6 +93,10 @@ func (s *Sorter) Add(keys [][]byte) error {
 
 // cut sorts the keys in memory, and drops the keys beyond the limit with their memory.
 func (s *Sorter) cut() {
+	if len(s.added) > 0 {
+		s.keys = slices.Concat(append([][][]byte{s.keys}, s.added...)...)
+		s.added = nil
+	}
 	if extra := radixBytes * int64(len(s.keys)); len(s.keys) >= fewKeys && s.share.Try(extra) {
 		s.keys = sortByPrefix(s.keys)
 		s.share.Give(extra)
@@ -92,6 +104,9 @@ func (s *Sorter) cut() {
 		slices.SortFunc(s.keys, bytes.Compare)
 	}
 	s.keys, s.bytes = firstSorted(s.keys, s.limit)
+	s.count = int64(len(s.keys))
+	s.pairs.sort(s.share)
+	s.bytes += s.pairs.bytes()
 }
 
 // First sorts keys and returns the first ones and their size. If it drops keys, it copies the remaining
@@ -132,26 +147,41 @@ func (s *Sorter) spill() error {
 		}
 		s.file = file
 	}
+	keys, pairs := &sortedRun{keys: s.keys}, &sortedRun{pairs: s.pairs.all, width: s.pairs.width}
+	for _, run := range []*sortedRun{keys, pairs} {
+		if err := s.write(run); err != nil {
+			return fmt.Errorf("sort in a temporary file: %w", err)
+		}
+	}
+	s.keys, s.bytes, s.count = nil, 0, 0
+	s.pairs.drop()
+	s.hold()
+	return nil
+}
+
+// write appends a run to the file, unless the run is empty.
+func (s *Sorter) write(run *sortedRun) error {
 	w := bufio.NewWriterSize(s.file, 1<<20)
 	written := int64(0)
 	var size [binary.MaxVarintLen64]byte
-	for _, k := range s.keys {
-		n := binary.PutUvarint(size[:], uint64(len(k)))
+	for {
+		more, err := run.next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		n := binary.PutUvarint(size[:], uint64(len(run.key)))
 		// The writer keeps its first error for Flush.
 		_, _ = w.Write(size[:n])
-		_, _ = w.Write(k)
-		written += int64(n + len(k))
+		_, _ = w.Write(run.key)
+		written += int64(n + len(run.key))
 	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("sort in a temporary file: %w", err)
+	if err := w.Flush(); err != nil || written == 0 {
+		return err
 	}
-	end := written
-	if len(s.runs) > 0 {
-		end += s.runs[len(s.runs)-1]
-	}
-	s.runs = append(s.runs, end)
-	s.keys, s.bytes = nil, 0
-	s.hold()
+	s.runs = append(s.runs, s.Spilled()+written)
 	return nil
 }
 
@@ -166,7 +196,8 @@ func (s *Sorter) Spilled() int64 {
 // Close drops the keys and the file.
 func (s *Sorter) Close() {
 	s.spare.Release()
-	s.keys, s.bytes, s.held = nil, 0, 0
+	s.keys, s.added, s.count, s.bytes, s.held = nil, nil, 0, 0, 0
+	s.pairs.drop()
 	if s.file != nil {
 		_ = s.file.Close() // the file was only read since its last write
 		s.file = nil
@@ -176,7 +207,7 @@ func (s *Sorter) Close() {
 // Sorted yields the keys in order, once. A key is valid until the next one.
 func (s *Sorter) Sorted() iter.Seq2[[]byte, error] {
 	s.cut()
-	if s.file == nil {
+	if s.file == nil && len(s.pairs.all) == 0 {
 		return func(yield func([]byte, error) bool) {
 			defer s.Close()
 			for _, k := range s.keys {
@@ -200,6 +231,7 @@ func (s *Sorter) Sorted() iter.Seq2[[]byte, error] {
 			}
 			more, err := first.next()
 			switch {
+			case more && len(runs) == 1:
 			case err != nil:
 				yield(nil, err)
 				return
@@ -220,7 +252,7 @@ func (s *Sorter) open() (mergedRuns, error) {
 		runs = append(runs, &sortedRun{in: bufio.NewReaderSize(io.NewSectionReader(s.file, from, end-from), runBuffer)})
 		from = end
 	}
-	runs = append(runs, &sortedRun{keys: s.keys})
+	runs = append(runs, &sortedRun{keys: s.keys}, &sortedRun{pairs: s.pairs.all, width: s.pairs.width})
 	kept := runs[:0]
 	for _, r := range runs {
 		more, err := r.next()
@@ -240,13 +272,19 @@ const runBuffer = 64 << 10
 
 // A sortedRun is a run that is being read, from the file or from memory.
 type sortedRun struct {
-	key  []byte // the current key
-	in   *bufio.Reader
-	keys [][]byte
+	key   []byte // the current key
+	in    *bufio.Reader
+	keys  [][]byte
+	pairs []pair
+	width int // bytes of a value of pairs
 }
 
 // next moves to the next key and reports whether there is one.
 func (r *sortedRun) next() (bool, error) {
+	if len(r.pairs) > 0 {
+		r.key, r.pairs = r.pairs[0].appendKey(r.key[:0], r.width), r.pairs[1:]
+		return true, nil
+	}
 	if r.in == nil {
 		if len(r.keys) == 0 {
 			return false, nil

@@ -3,6 +3,7 @@ package sortkey
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -60,9 +61,11 @@ func numberOf(id arrow.Type) func([]byte) {
 		default:
 			b[0] ^= 0x80
 		}
-		for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
-			b[i], b[j] = b[j], b[i]
+		if len(b) == 8 {
+			binary.LittleEndian.PutUint64(b, binary.BigEndian.Uint64(b))
+			return
 		}
+		slices.Reverse(b)
 	}
 }
 
@@ -126,7 +129,9 @@ func (v *Values) Array() arrow.Array {
 		buffers = []*memory.Buffer{buffers[0], memory.NewBufferBytes(v.ends()), buffers[1]}
 	}
 	data := array.NewData(v.t, n, buffers, nil, v.nulls, 0)
-	v.valid, v.data, v.offsets, v.nulls = nil, nil, nil, 0
+	// The next array probably has as many values.
+	v.data, v.offsets = make([]byte, 0, len(v.data)), make([]int64, 0, len(v.offsets))
+	v.valid, v.nulls = v.valid[:0], 0
 	return array.MakeFromData(data)
 }
 

@@ -117,3 +117,5 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkWrite(b *testing.B) { indextest.BenchmarkSorted(b, 1<<40, Write) }

@@ -128,7 +128,7 @@ func (b *builder) write(ctx context.Context) error {
 		return err
 	}
 	rows := record([]string{"values", "ids"}, b.values.Array(), uints(b.ids))
-	b.ids = nil
+	b.ids = b.ids[:0] // a copy is written
 	return b.data.Write(ctx, rows)
 }
 

@@ -71,11 +71,7 @@ func (c coding) lanes() int { return c.block / 32 }
 func (c coding) full(r *reader, b *block) {
 	first := r.uint32()
 	r.packed(b.documents, c.lanes())
-	at := first
-	for i, distance := range b.documents {
-		at += distance
-		b.documents[i] = at
-	}
+	addUp(b.documents, first)
 	if c.scored() {
 		r.packed(b.frequencies, c.lanes())
 		return
@@ -119,6 +115,9 @@ func (c coding) rest(r *reader, b *block) {
 
 // check sees to it that documents ascend and have the term.
 func (b *block) check() error {
+	if ascend(b.documents, b.frequencies) {
+		return nil
+	}
 	for i, d := range b.documents {
 		if i > 0 && d <= b.documents[i-1] || b.frequencies[i] == 0 {
 			return fmt.Errorf("%w: document %d, %d times, is out of order", lance.ErrCorrupt, d, b.frequencies[i])
@@ -215,22 +214,5 @@ func (r *reader) unpack(values []uint32, bits, lanes int) {
 		clear(values)
 		return
 	}
-	// Two lanes share one word of 64 bits. The mask removes bits that a shift moves from one lane to the
-	// other.
-	both := func(bits int) uint64 { return (1<<bits - 1) * (1<<32 + 1) }
-	mask := both(bits)
-	for slot := range len(values) / lanes {
-		word, shift := data[4*(slot*bits/32)*lanes:], slot*bits%32
-		out := values[slot*lanes:][:lanes]
-		rest := shift + bits - 32 // bits that are in the next words
-		for lane := 0; lane < lanes; lane += 2 {
-			v := binary.LittleEndian.Uint64(word[4*lane:]) >> shift
-			if rest > 0 {
-				high := binary.LittleEndian.Uint64(word[4*(lanes+lane):]) & both(rest)
-				v = v&both(bits-rest) | high<<(bits-rest)
-			}
-			v &= mask
-			out[lane], out[lane+1] = uint32(v), uint32(v>>32)
-		}
-	}
+	unpack(values, data, bits, lanes)
 }

@@ -1,7 +1,6 @@
 package ivf
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -85,7 +84,7 @@ func TestPartitionsAreMeasuredAsTheirRows(t *testing.T) {
 			rows += p.Rows()
 			for _, p := range piecesOf(p) {
 				meter, out := s.query.Meter(&p.codes), make([]float32, p.Rows())
-				meter.Measure(0, float32(math.Inf(1)), out)
+				meter.Measure(0, out)
 				for i, d := range out {
 					if one := meter.One(i); one-d > 1e-4*max(1, d) || d-one > 1e-4*max(1, d) {
 						t.Errorf("%s: %s under %s: row %d is %v far, and alone %v", f.Prefix, x.Kind, x.Metric, i, d, one)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"tiltyard/shared/index/internal/keyheap"
 	"tiltyard/shared/index/internal/quantize"
@@ -152,19 +153,22 @@ func (s *Search) Look(ctx context.Context, p *Partition, f Filter, top *vector.T
 	return p.Rows(), s.scan(ctx, p, s.query.Meter(&p.codes), f, top)
 }
 
+// spaces hold memory for the rows that scans find.
+var spaces = sync.Pool{New: func() any { return new([]quantize.Found) }}
+
 // scan measures all rows of a partition. It calls Accept only for rows that are near enough to enter top.
 func (s *Search) scan(ctx context.Context, p *Partition, meter quantize.Meter, f Filter, top *vector.TopK) error {
-	var space [measured]float32
+	space := spaces.Get().(*[]quantize.Found)
+	defer spaces.Put(space)
 	for from := 0; from < p.Rows(); from += measured {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		out := space[:min(measured, p.Rows()-from)]
-		meter.Measure(from, top.Limit(), out)
-		for i, d := range out {
-			if d <= top.Limit() {
-				if address, ok := f.Accept(p.ids[from+i]); ok {
-					top.Add(d, address)
+		*space = meter.Near(from, min(from+measured, p.Rows()), top.Limit(), (*space)[:0])
+		for _, found := range *space {
+			if found.Distance <= top.Limit() {
+				if address, ok := f.Accept(p.ids[found.Row]); ok {
+					top.Add(found.Distance, address)
 				}
 			}
 		}

@@ -2,7 +2,7 @@ package vector
 
 import "math"
 
-// A CodeTable computes lower bounds of sums of table entries. For each byte of a code there are 256
+// A CodeTable bounds sums of table entries. For each byte of a code there are 256
 // numbers, one per value of the byte, and a code stands for the sum of the numbers that its bytes select.
 // The table quantizes the numbers to bytes, as steps above the least number of their place, so that a
 // kernel can look up 64 of them at a time. It is immutable and safe for concurrent use.
@@ -10,6 +10,7 @@ type CodeTable struct {
 	steps []byte  // 256 for each byte of a code
 	least float32 // the least sum of a code
 	step  float32
+	half  float32 // the greatest distance of a sum from the middle of its bounds, without rounding
 	// margin bounds the rounding error of a sum; beside is the part per unit of a number added to the sum.
 	margin, beside float32
 }
@@ -46,6 +47,7 @@ func newCodeTable(numbers []float32) *CodeTable {
 	}
 	steps := float32(min(math.MaxUint8, math.MaxUint16/n)) // so that a sum of steps fits 16 bits
 	t := &CodeTable{steps: make([]byte, len(numbers)), least: sum, step: width / steps}
+	t.half = t.step * float32(n) / 2
 	for i, low := range least {
 		stepsAbove((*[byteValues]float32)(numbers[i*byteValues:]), low, steps/width, (*[byteValues]byte)(t.steps[i*byteValues:]))
 	}
@@ -56,23 +58,6 @@ func newCodeTable(numbers []float32) *CodeTable {
 
 // CodeTableBytes returns the memory of a table for codes of the given number of bytes.
 func CodeTableBytes(code int) int64 { return byteValues * int64(code) }
-
-// AtLeast writes a lower bound of the sum of each of len(out) codes. codes is transposed: the first bytes
-// of all codes, then the second bytes from offset stride on, and so on.
-func (t *CodeTable) AtLeast(codes []byte, stride int, out []float32) {
-	var sums [codeRows]uint16
-	for from := 0; from < len(out); from += codeRows {
-		n := min(codeRows, len(out)-from)
-		sumCodes(t.steps, codes[from:(len(t.steps)/byteValues-1)*stride+from+n], stride, n, &sums)
-		for i, sum := range sums[:n] {
-			out[from+i] = t.least + t.step*float32(sum)
-		}
-	}
-}
-
-// Margin bounds the rounding error of a sum and its bound, after a number with magnitude up to beside is
-// added.
-func (t *CodeTable) Margin(beside float32) float32 { return t.margin + t.beside*beside }
 
 // sumCodesPortable is the reference implementation of sumCodes: the sums of the steps of n codes.
 func sumCodesPortable(steps, codes []byte, stride, n int, sums *[codeRows]uint16) {

@@ -73,49 +73,21 @@ func TestNumbersThatAreNotFiniteHaveNoTable(t *testing.T) {
 	}
 }
 
-// A bound is not above the sum, and not far below it.
-func TestCodesAreBoundedFromBelow(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 6))
-	for _, code := range []int{1, 16, 96, 300, 700} {
-		numbers := randomNumbers(random, code)
-		table := newCodeTable(numbers)
-		if table == nil {
-			t.Fatalf("codes of %d bytes have no table", code)
-		}
-		const rows = 150
-		codes, bounds := randomCodes(random, code*rows), make([]float32, rows)
-		table.AtLeast(codes, rows, bounds)
-		for row, bound := range bounds {
-			exact, sum := 0.0, float32(0)
-			for b := range code {
-				x := numbers[b*byteValues+int(codes[b*rows+row])]
-				exact, sum = exact+float64(x), sum+x
-			}
-			if bound > sum+table.Margin(0) || float64(bound) > exact+float64(table.Margin(0)) {
-				t.Errorf("codes of %d bytes: a bound of %v for a sum of %v", code, bound, sum)
-			}
-			if float64(bound)+float64(code+1)*float64(table.step) < exact {
-				t.Errorf("codes of %d bytes: a bound of %v for a sum of %v, in steps of %v", code, bound, sum, table.step)
-			}
-		}
-	}
-}
-
 func BenchmarkSumCodes(b *testing.B) {
 	random := rand.New(rand.NewPCG(7, 8))
 	const code, rows = 96, 1024
 	numbers := randomNumbers(random, code)
-	codes, out := randomCodes(random, code*rows), make([]float32, rows)
+	codes, near := randomCodes(random, code*rows), make([]int32, 0, rows)
 	table := newCodeTable(numbers)
 	b.Run("table", func(b *testing.B) {
 		for b.Loop() {
 			newCodeTable(numbers)
 		}
 	})
-	b.Run("sums", func(b *testing.B) {
+	b.Run("near", func(b *testing.B) {
 		b.SetBytes(code * rows)
 		for b.Loop() {
-			table.AtLeast(codes, rows, out)
+			table.Near(codes, rows, rows, &Terms{}, table.least+table.half, near)
 		}
 	})
 }

@@ -137,7 +137,7 @@ func checkCodes(t *testing.T, name string, e Decoder, v *Vectors, codes []byte) 
 	}
 	got, decoded := make([]float32, n), make([]float32, v.Dim)
 	stored = Cut(quantizer, &stored, 0, stored.Rows)
-	prepared.Meter(&stored).Measure(0, float32(math.Inf(1)), got)
+	prepared.Meter(&stored).Measure(0, got)
 	metric := v.Metric
 	if metric == vector.Cosine && name != "FLAT" {
 		metric = vector.L2

@@ -67,13 +67,17 @@ type flatMeter[T vector.Element] struct {
 	rows  []T
 }
 
-func (m flatMeter[T]) Measure(from int, _ float32, out []float32) {
+func (m flatMeter[T]) Measure(from int, out []float32) {
 	dim := m.query.Dim()
 	m.query.Distances(m.rows[from*dim:(from+len(out))*dim], out)
 }
 
+func (m flatMeter[T]) Near(from, to int, limit float32, found []Found) []Found {
+	return nearOf(m, from, to, limit, found)
+}
+
 func (m flatMeter[T]) One(row int) float32 {
 	var out [1]float32
-	m.Measure(row, noLimit, out[:])
+	m.Measure(row, out[:])
 	return out[0]
 }

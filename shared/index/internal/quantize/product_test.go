@@ -54,13 +54,18 @@ func TestPQLeavesOutRowsThatAreFar(t *testing.T) {
 			}
 			kernels = prepared.(*productQuery).boundsTable() != nil
 			exact := make([]float32, codes.Rows)
-			prepared.Meter(codes).Measure(0, noLimit, exact)
+			prepared.Meter(codes).Measure(0, exact)
 			sorted := slices.Sorted(slices.Values(exact))
 			for _, limit := range []float32{sorted[0], sorted[40], sorted[350], sorted[699], sorted[0] - 1} {
 				const from = 13
 				got := make([]float32, codes.Rows-from-5)
 				meter := prepared.Meter(codes)
-				meter.Measure(from, limit, got)
+				for i := range got {
+					got[i] = noLimit
+				}
+				for _, found := range meter.Near(from, from+len(got), limit, nil) {
+					got[found.Row-from] = found.Distance
+				}
 				for i, d := range got {
 					switch want := exact[from+i]; {
 					case d == noLimit && want <= limit:

@@ -76,15 +76,39 @@ type Prepared interface {
 
 // A Meter writes distances from a query to rows of a partition.
 type Meter interface {
-	// Measure writes the distances of len(out) rows, beginning with row from. For a distance that is
-	// probably above the limit it may write +Inf.
-	Measure(from int, limit float32, out []float32)
+	// Measure writes the distances of len(out) rows, beginning with row from.
+	Measure(from int, out []float32)
+	// Near appends the rows [from, to) whose distance is at most the limit, ascending. It may leave out a
+	// row whose distance is only probably above the limit.
+	Near(from, to int, limit float32, found []Found) []Found
 	// One returns the distance of one row.
 	One(row int) float32
 }
 
+// A Found is a row near to a query.
+type Found struct {
+	Row      int
+	Distance float32
+}
+
 // noLimit is the limit of a measurement that leaves out no row.
 var noLimit = float32(math.Inf(1))
+
+// nearOf implements Near for a meter that has to measure all rows.
+func nearOf(m Meter, from, to int, limit float32, found []Found) []Found {
+	const together = 256
+	var out [together]float32
+	for ; from < to; from += together {
+		some := out[:min(together, to-from)]
+		m.Measure(from, some)
+		for i, d := range some {
+			if d <= limit {
+				found = append(found, Found{from + i, d})
+			}
+		}
+	}
+	return found
+}
 
 // A Column is a column of codes.
 type Column struct {

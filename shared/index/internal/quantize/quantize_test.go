@@ -164,7 +164,7 @@ func distances(t *testing.T, s quantize.Spec, query []float64, codes *quantize.C
 	}
 	*codes = quantize.Cut(q, codes, 0, codes.Rows)
 	meter, out := p.Meter(codes), make([]float32, codes.Rows)
-	meter.Measure(0, float32(math.Inf(1)), out)
+	meter.Measure(0, out)
 	for i, d := range out {
 		if one := meter.One(i); math.Abs(float64(one-d)) > 1e-5*max(1, math.Abs(float64(d))) {
 			t.Errorf("row %d is %v far, and alone %v", i, d, one)
@@ -387,6 +387,6 @@ func FuzzNew(f *testing.F) {
 			return
 		}
 		*codes = quantize.Cut(q, codes, 0, codes.Rows)
-		p.Meter(codes).Measure(0, float32(math.Inf(1)), make([]float32, codes.Rows))
+		p.Meter(codes).Measure(0, make([]float32, codes.Rows))
 	})
 }

@@ -3,6 +3,7 @@ package quantize
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -97,10 +98,10 @@ func (r *rabit) Columns() []Column {
 func (r *rabit) Bytes() int64 { return int64(len(r.rotation.signs)) + 4*int64(len(r.rotation.matrix)) }
 
 func (r *rabit) QueryBytes() int64 {
-	return 4 * 256 * int64(r.signWidth()+magnitudeBytes(r.dim, r.magnitude()))
+	return 4*256*int64(r.signWidth()+magnitudeBytes(r.dim, r.magnitude())) + vector.CodeTableBytes(r.signWidth())
 }
 
-// arrange unpacks the signs.
+// arrange transposes the signs.
 func (r *rabit) arrange(codes *Codes) {
 	codes.Columns[0] = unpackSigns(codes.Columns[0], codes.Rows, r.signWidth())
 }
@@ -124,12 +125,21 @@ type rabitQuery struct {
 	*rabit
 	values            []float32 // not rotated
 	sum               float32   // of the rotated values
-	signs, magnitudes []byteTable
+	signs, magnitudes byteTables
+
+	onceBounds sync.Once
+	bounds     *vector.CodeTable
+}
+
+// boundsTable returns the table for bounds of sums by signs, made on first use, or nil if the query has none.
+func (q *rabitQuery) boundsTable() *vector.CodeTable {
+	q.onceBounds.Do(func() { q.bounds = vector.NewCodeTable(q.signs) })
+	return q.bounds
 }
 
 // Meter computes the terms of the distance that depend on the centroid of the partition.
 func (q *rabitQuery) Meter(codes *Codes) Meter {
-	m := &rabitMeter{rabitQuery: q, codes: codes.Columns, addScale: 1}
+	m := &rabitMeter{rabitQuery: q, rows: codes.Rows, codes: codes.Columns, addScale: 1}
 	m.bySigns = m.factors(1, 0)
 	if q.bits > 1 {
 		m.exact = m.factors(5, q.magnitude())
@@ -171,6 +181,7 @@ const rabitMargin = 1.5
 // A rabitMeter estimates rows by their signs, and measures near ones by all bits.
 type rabitMeter struct {
 	*rabitQuery
+	rows                    int
 	codes                   [][]byte
 	bySigns, exact          rabitFactors
 	errors                  []float32 // of rows measured by signs, with a query at distance 1
@@ -198,37 +209,77 @@ func (m *rabitMeter) distance(f *rabitFactors, row int, sum float32) float32 {
 	return (f.add[row]-m.addBase)*m.addScale + f.scale[row]*(sum-f.zero) + m.base
 }
 
-// Measure implements Meter. It first estimates all rows by their sign bits. Only rows whose estimate, less
-// the error bound, is within the limit are measured with all bits.
-func (m *rabitMeter) Measure(from int, limit float32, out []float32) {
+// Measure implements Meter.
+func (m *rabitMeter) Measure(from int, out []float32) {
 	clear(out)
-	addSums(m.signs, m.codes[0][from*m.signWidth():], out)
-	if m.bits == 1 {
-		for i, sum := range out {
-			out[i] = m.distance(&m.bySigns, from+i, sum)
-		}
-		return
-	}
-	weight := float32(int(1) << m.magnitude())
+	m.signs.addColumns(m.codes[0][from:], m.rows, out)
 	for i, sum := range out {
-		if m.distance(&m.bySigns, from+i, sum)-m.errors[from+i]*m.reach > limit {
-			out[i] = noLimit
-		} else {
-			out[i] = weight * sum
-		}
-	}
-	addSums(m.magnitudes, m.codes[4][from*len(m.magnitudes):], out)
-	for i, sum := range out {
-		if sum < noLimit {
-			out[i] = m.distance(&m.exact, from+i, sum)
-		}
+		out[i] = m.exactly(from+i, sum)
 	}
 }
 
+// exactly returns the distance of a row by all bits, given its sum over the signs.
+func (m *rabitMeter) exactly(row int, sum float32) float32 {
+	if m.bits == 1 {
+		return m.distance(&m.bySigns, row, sum)
+	}
+	width := m.magnitudes.len()
+	sum *= float32(int(1) << m.magnitude())
+	return m.distance(&m.exact, row, m.magnitudes.add(m.codes[4][row*width:], 1, sum))
+}
+
+// Near implements Meter. It first estimates rows by their sign bits. Only rows whose estimate, less the
+// error bound, is within the limit are measured with all bits. Most others are left out by a bound of their
+// estimate, which takes a fraction of the time.
+func (m *rabitMeter) Near(from, to int, limit float32, found []Found) []Found {
+	if !(limit < noLimit) {
+		return nearOf(m, from, to, limit, found)
+	}
+	consider := func(row int, sum float32) {
+		if m.bits > 1 && m.distance(&m.bySigns, row, sum)-m.errors[row]*m.reach > limit {
+			return
+		}
+		if d := m.exactly(row, sum); d <= limit {
+			found = append(found, Found{row, d})
+		}
+	}
+	if bounds := m.boundsTable(); bounds != nil {
+		terms := m.terms(from, to)
+		var space [nearRows]int32
+		for _, row := range bounds.Near(m.codes[0][from:], m.rows, to-from, &terms, limit, space[:0]) {
+			row := from + int(row)
+			consider(row, m.signs.add(m.codes[0][row:], m.rows, 0))
+		}
+		return found
+	}
+	var space [nearRows]float32
+	for ; from < to; from += nearRows {
+		sums := space[:min(nearRows, to-from)]
+		clear(sums)
+		m.signs.addColumns(m.codes[0][from:], m.rows, sums)
+		for i, sum := range sums {
+			consider(from+i, sum)
+		}
+	}
+	return found
+}
+
+// terms returns the terms of the estimates of rows, less their error bounds.
+func (m *rabitMeter) terms(from, to int) vector.Terms {
+	abs := func(x float32) float32 { return float32(math.Abs(float64(x))) }
+	rest := m.addBase * m.addScale
+	terms := vector.Terms{
+		Base: m.base - rest, Beside: abs(m.base) + abs(rest), Factor: m.addScale, Zero: m.bySigns.zero,
+		Adds: m.bySigns.add[from:to], Scales: m.bySigns.scale[from:to],
+	}
+	if m.bits > 1 {
+		terms.Reach, terms.Errors = m.reach, m.errors[from:to]
+	}
+	return terms
+}
+
 func (m *rabitMeter) One(row int) float32 {
-	var out [1]float32
-	m.Measure(row, noLimit, out[:])
-	return out[0]
+	return m.exactly(row, m.signs.add(m.codes[0][row:], m.rows, 0))
 }
 
 // The RQ code of a dimension has a sign bit and, with more than one bit, a magnitude. The inner product
@@ -249,30 +300,29 @@ const packedRows = 32
 // Source: simd/dist_table.rs of crate lance-linalg, PERM0.
 var signRows = [packedRows / 2]int{0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15}
 
-// unpackSigns returns the sign bits of a partition row by row. width is the bytes of a row.
+// unpackSigns returns the sign bits of a partition transposed: the first bytes of all rows, then the second
+// bytes, and so on. width is the bytes of a row.
 func unpackSigns(packed []byte, rows, width int) []byte {
 	signs := make([]byte, len(packed))
 	grouped := rows / packedRows * packedRows
 	for first := 0; first < grouped; first += packedRows {
 		for b := range width {
-			lanes := packed[first*width+b*packedRows:][:packedRows]
+			lanes, column := packed[first*width+b*packedRows:][:packedRows], signs[b*rows+first:][:packedRows]
 			for i, row := range signRows {
 				low, high := lanes[i], lanes[i+packedRows/2]
-				signs[(first+row)*width+b] = low&15 | high<<4
-				signs[(first+row+packedRows/2)*width+b] = low>>4 | high&0xf0
+				column[row] = low&15 | high<<4
+				column[row+packedRows/2] = low>>4 | high&0xf0
 			}
 		}
 	}
 	rest := rows - grouped
-	for row := range rest {
-		for b := range width {
-			signs[(grouped+row)*width+b] = packed[grouped*width+b*rest+row]
-		}
+	for b := range width {
+		copy(signs[b*rows+grouped:][:rest], packed[grouped*width+b*rest:])
 	}
 	return signs
 }
 
-// packSigns is the opposite of unpackSigns.
+// packSigns packs sign bits, row by row, into groups.
 func packSigns(signs []byte, rows, width int) []byte {
 	packed := make([]byte, len(signs))
 	grouped := rows / packedRows * packedRows
@@ -364,17 +414,25 @@ func newByteTable(weights [8]float32) (t byteTable) {
 	return t
 }
 
+// byteTables are the tables of the bytes of a code, one after another.
+type byteTables []float32
+
+func newByteTables(n int) byteTables { return make(byteTables, n*len(byteTable{})) }
+
+func (t byteTables) len() int            { return len(t) / len(byteTable{}) }
+func (t byteTables) at(i int) *byteTable { return (*byteTable)(t[i*len(byteTable{}):]) }
+
 // signTables returns the tables that sum up the query elements of set sign bits.
-func signTables(query []float32) []byteTable {
-	tables := make([]byteTable, len(query)/8)
-	for i := range tables {
-		tables[i] = newByteTable([8]float32(query[8*i:]))
+func signTables(query []float32) byteTables {
+	tables := newByteTables(len(query) / 8)
+	for i := range tables.len() {
+		*tables.at(i) = newByteTable([8]float32(query[8*i:]))
 	}
 	return tables
 }
 
 // magnitudeTables returns the tables of magnitudes with the given number of bits.
-func magnitudeTables(query []float32, bits int) []byteTable {
+func magnitudeTables(query []float32, bits int) byteTables {
 	weights := make([][8]float32, magnitudeBytes(len(query), bits))
 	for dim, x := range query {
 		for bit := range bits {
@@ -382,36 +440,62 @@ func magnitudeTables(query []float32, bits int) []byteTable {
 			weights[at][shift] = x * float32(int(1)<<bit)
 		}
 	}
-	tables := make([]byteTable, len(weights))
+	tables := newByteTables(len(weights))
 	for i, w := range weights {
-		tables[i] = newByteTable(w)
+		*tables.at(i) = newByteTable(w)
 	}
 	return tables
 }
 
-// cachedTables is the number of tables that are used together, so that they stay in the L1 or L2 cache of a
-// core.
-const cachedTables = 32
+// summedTables is the number of tables whose sums are added up before they are added to those of others. A
+// sum of floats depends on that order.
+const summedTables = 32
 
-// addSums adds the table sums of each row to out. Rows at +Inf are skipped.
-func addSums(tables []byteTable, codes []byte, out []float32) {
-	width := len(tables)
-	for from := 0; from < width; from += cachedTables {
-		some := tables[from:min(from+cachedTables, width)]
-		for row, sum := range out {
-			if !(sum < noLimit) {
-				continue
+// add returns sum plus the table sums of one row, whose bytes are stride apart.
+func (t byteTables) add(code []byte, stride int, sum float32) float32 {
+	for from, at := 0, 0; from < t.len(); from += summedTables {
+		even, odd := float32(0), float32(0)
+		i, to := from, min(from+summedTables, t.len())
+		for ; i+2 <= to; i += 2 {
+			even += t[i*256+int(code[at])]
+			odd += t[(i+1)*256+int(code[at+stride])]
+			at += 2 * stride
+		}
+		if i < to {
+			even += t[i*256+int(code[at])]
+		}
+		sum = sum + even + odd
+	}
+	return sum
+}
+
+// addColumns adds the table sums of rows, whose bytes are stride apart, to out. They equal those of add to
+// the last bit.
+func (t byteTables) addColumns(codes []byte, stride int, out []float32) {
+	const together = 256
+	for first := 0; first < len(out); first += together {
+		some := out[first:min(first+together, len(out))]
+		for from := 0; from < t.len(); from += summedTables {
+			var evens, odds [together]float32
+			even, odd := evens[:len(some)], odds[:len(some)]
+			i, to := from, min(from+summedTables, t.len())
+			for ; i+2 <= to; i += 2 {
+				table, next := t.at(i), t.at(i+1)
+				column, after := codes[i*stride+first:][:len(some)], codes[(i+1)*stride+first:][:len(some)]
+				for row, code := range column {
+					even[row] += table[code]
+					odd[row] += next[after[row]]
+				}
 			}
-			code, even, odd := codes[row*width+from:][:len(some)], float32(0), float32(0)
-			i := 0
-			for ; i+2 <= len(code); i += 2 {
-				even += some[i][code[i]]
-				odd += some[i+1][code[i+1]]
+			if i < to {
+				table := t.at(i)
+				for row, code := range codes[i*stride+first:][:len(some)] {
+					even[row] += table[code]
+				}
 			}
-			if i < len(code) {
-				even += some[i][code[i]]
+			for row, sum := range some {
+				some[row] = sum + even[row] + odd[row]
 			}
-			out[row] = sum + even + odd
 		}
 	}
 }

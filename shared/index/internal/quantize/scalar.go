@@ -106,7 +106,11 @@ type scalarMeter struct {
 // scalarRows is the number of rows per call of a kernel.
 const scalarRows = 32
 
-func (m scalarMeter) Measure(from int, _ float32, out []float32) {
+func (m scalarMeter) Near(from, to int, limit float32, found []Found) []Found {
+	return nearOf(m, from, to, limit, found)
+}
+
+func (m scalarMeter) Measure(from int, out []float32) {
 	if m.metric == vector.Dot {
 		for i := range out {
 			out[i] = m.One(from + i)
