@@ -3,8 +3,8 @@ package catalog
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"tiltyard/shared/catalog/claim"
@@ -57,13 +57,20 @@ type Table struct {
 	Dropped *drops.Drop
 }
 
-// ownLocation matches the end of keys that [claim.Places.New] made.
-var ownLocation = regexp.MustCompile(`-[0-9a-f]{24}\.lance$`)
+// ownSuffix is the length of the end of the keys that [claim.Places.New] makes: -, 24 hexadecimal digits and .lance.
+const ownSuffix = 1 + 24 + len(".lance")
 
 // IsExclusive reports whether the catalog made the location for this table, so that no other table had it
 // before or gets it later. At any other location another program may drop the table and create a
 // new one.
-func (t *Table) IsExclusive() bool { return ownLocation.MatchString(t.Location.Prefix) }
+func (t *Table) IsExclusive() bool {
+	prefix := t.Location.Prefix
+	if len(prefix) < ownSuffix || !strings.HasSuffix(prefix, ".lance") || prefix[len(prefix)-ownSuffix] != '-' {
+		return false
+	}
+	digits := prefix[len(prefix)-ownSuffix+1:]
+	return strings.Trim(digits[:24], "0123456789abcdef") == ""
+}
 
 // table returns the table of a record. A plain view is InvalidInput.
 func (c *Catalog) table(record *stored.Table) (*Table, error) {

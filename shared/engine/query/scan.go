@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -129,28 +130,29 @@ func scanStep(d *dataset.Dataset, filter string, opts snapshot.ScanOptions) *exp
 	}
 	fragments, deleted := d.Counts()
 	s.WithMore("version=%d", d.Version()).WithMore("fragments=%d", fragments).WithMore("rows=%d", d.CountRows()).WithMore("deleted_rows=%d", deleted)
-	if bytes, err := d.ScanBytes(opts.Columns); err == nil {
-		s.WithMore("bytes_estimate=%d", bytes)
-	}
-	return s
+	return s.WithMore("%s", explain.Later(func() string {
+		bytes, err := d.ScanBytes(opts.Columns)
+		if err != nil {
+			return ""
+		}
+		return fmt.Sprintf("bytes_estimate=%d", bytes)
+	}))
 }
 
 // projectStep returns the plan step that computes the answer's columns.
 func projectStep(d *dataset.Dataset, out *output, from *explain.Step) *explain.Step {
-	names := make([]string, len(out.columns))
-	for i, f := range out.schema.Fields() {
-		names[i] = f.Name
-	}
-	s := explain.New(d.Now, explain.Project, from).With("columns=%s", explain.List(names))
-	return s.WithMore("types=%s", explain.List(typeNames(out.schema)))
+	names := explain.Later(func() string { return fieldList(out.schema, func(f arrow.Field) string { return f.Name }) })
+	types := explain.Later(func() string { return fieldList(out.schema, func(f arrow.Field) string { return f.Type.String() }) })
+	return explain.New(d.Now, explain.Project, from).With("columns=%s", names).WithMore("types=%s", types)
 }
 
-func typeNames(schema *arrow.Schema) []string {
-	names := make([]string, schema.NumFields())
-	for i, f := range schema.Fields() {
-		names[i] = f.Type.String()
+// fieldList lists a text about each field of a schema.
+func fieldList(schema *arrow.Schema, text func(arrow.Field) string) string {
+	var texts explain.List
+	for _, f := range schema.Fields() {
+		texts = append(texts, text(f))
 	}
-	return names
+	return texts.String()
 }
 
 func (s *tableScan) Plan() *explain.Step { return s.project }

@@ -40,8 +40,9 @@ func (c *call) readBody(body io.Reader) ([]byte, error) {
 		data = data[:len(data)+n]
 		switch {
 		case errors.Is(err, io.EOF):
-			// The server continues to read, to notice that the client disconnects.
-			_ = http.NewResponseController(c.w).SetReadDeadline(c.end)
+			if c.isPaced { // the server continues to read, to notice that the client disconnects
+				_ = http.NewResponseController(c.w).SetReadDeadline(c.end)
+			}
 			return data, hold.Resize(c.ctx(), parsedFactor*int64(cap(data)))
 		case err != nil:
 			return nil, err
@@ -77,7 +78,7 @@ func (c *call) progress(bytes int) {
 	if c.paced += bytes; c.paced < pace {
 		return
 	}
-	c.paced = 0
+	c.paced, c.isPaced = 0, true
 	_ = http.NewResponseController(c.w).SetReadDeadline(earlier(c.end, time.Now().Add(c.StallTimeout)))
 }
 

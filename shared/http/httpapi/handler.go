@@ -211,6 +211,7 @@ type call struct {
 	span      *tracing.Span // nil if there are no traces
 	end       time.Time     // deadline of the connection, a little after the deadline of the request
 	paced     int           // bytes of the body since the last deadline was set
+	isPaced   bool          // a deadline was set for a part of the body
 	err       error         // the error that was answered, for the log
 
 	// The next fields are for the log.

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // maxJSONDepth bounds the nesting of a body.
@@ -26,19 +28,41 @@ func unmarshal(data []byte, into any) error {
 	if !utf8.Valid(data) {
 		return protocol.Errorf(protocol.InvalidInput, "body is not valid UTF-8")
 	}
-	n := normalizer{in: data, out: make([]byte, 0, len(data))}
-	if err := n.run(); err != nil {
+	n, err := normalize(data, into)
+	if err != nil {
 		return cmp.Or(checkSyntax(data), err)
 	}
 	// The normalizer's output is valid JSON only if the body is, so encoding/json checks the syntax.
-	err := json.Unmarshal(n.out, into)
+	err = json.Unmarshal(n.out, into)
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		return cmp.Or(checkSyntax(data), explainJSON(err))
 	}
 	if err != nil {
 		return explainJSON(err)
 	}
+	if n.hasVector {
+		*into.(searching).SearchVector() = n.vector
+	}
 	return nil
+}
+
+// searching is a request with a vector in the field "vector" of its body.
+type searching interface{ SearchVector() *queryapi.Vector }
+
+// shortBody is the initial capacity for a body without its vector.
+const shortBody = 512
+
+// normalize runs a normalizer for a request. The vector of a search is nearly the whole body, so it is parsed while the
+// body is copied, and not copied.
+func normalize(data []byte, into any) (normalizer, error) {
+	if _, ok := into.(searching); ok {
+		n := normalizer{in: data, out: make([]byte, 0, min(len(data), shortBody)), takesVector: true}
+		if err := n.run(); !errors.Is(err, errVectorTwice) {
+			return n, err
+		}
+	}
+	n := normalizer{in: data, out: make([]byte, 0, len(data))}
+	return n, n.run()
 }
 
 // checkSyntax returns the error for malformed JSON, with its offset.
@@ -70,8 +94,27 @@ var (
 type normalizer struct {
 	in, out []byte
 	pos     int
-	open    []map[string]bool // keys seen in each open object; nil for an array
+	open    []level  // the open objects and arrays
+	keys    []string // of the open objects, from the outermost on
+
+	takesVector bool // parse the field "vector" of the body, and write [] in its place
+	hasVector   bool
+	vector      queryapi.Vector
 }
+
+// A level is an open object or array.
+type level struct {
+	object bool
+	first  int             // of its keys in the list of all
+	seen   map[string]bool // its keys if they are many, or else nil
+}
+
+// fewKeys is the number of keys up to which a list is faster than a map.
+const fewKeys = 24
+
+// errVectorTwice means that the body has another spelling of the key of the vector. Package json accepts keys in any case,
+// and the last one counts.
+var errVectorTwice = errors.New("vector in two spellings")
 
 // run copies the tokens of the input.
 func (n *normalizer) run() error {
@@ -90,9 +133,10 @@ func (n *normalizer) run() error {
 		case (c == '}' || c == ']' || c == ',') && len(n.open) == 0:
 			return errSyntax
 		case c == '}' || c == ']':
-			n.open = n.open[:len(n.open)-1]
+			n.pop()
+			expectKey = false // of an empty object
 		case c == ',':
-			expectKey = n.open[len(n.open)-1] != nil
+			expectKey = n.open[len(n.open)-1].object
 		case c == '"':
 			text := n.text()
 			if text == nil {
@@ -103,6 +147,11 @@ func (n *normalizer) run() error {
 					return err
 				}
 				expectKey = false
+				n.out = append(n.out, text...)
+				if string(text) == `"vector"` {
+					n.takeVector()
+				}
+				continue
 			}
 			n.out = append(n.out, text...)
 			continue
@@ -123,12 +172,15 @@ func (n *normalizer) push(object bool) error {
 	if len(n.open) == maxJSONDepth {
 		return protocol.Errorf(protocol.InvalidInput, "body is nested deeper than %d levels", maxJSONDepth)
 	}
-	var keys map[string]bool
-	if object {
-		keys = map[string]bool{}
-	}
-	n.open = append(n.open, keys)
+	n.open = append(n.open, level{object: object, first: len(n.keys)})
 	return nil
+}
+
+// pop leaves an object or an array.
+func (n *normalizer) pop() {
+	last := len(n.open) - 1
+	n.keys = n.keys[:n.open[last].first]
+	n.open = n.open[:last]
 }
 
 // text returns the string literal at pos, with its quotes, and moves behind it. A literal without an end is nil.
@@ -149,16 +201,62 @@ func (n *normalizer) text() []byte {
 // key checks that a key is new in its object.
 func (n *normalizer) key(literal []byte) error {
 	var key string
-	if err := json.Unmarshal(literal, &key); err != nil {
+	if bytes.IndexByte(literal, '\\') < 0 {
+		key = string(literal[1 : len(literal)-1])
+	} else if err := json.Unmarshal(literal, &key); err != nil {
 		return protocol.Errorf(protocol.InvalidInput, "body is not valid JSON")
 	}
-	keys := n.open[len(n.open)-1]
-	if keys[key] {
+	if n.hasVector && len(n.open) == 1 && strings.EqualFold(key, "vector") && key != "vector" {
+		return errVectorTwice
+	}
+	if !n.open[len(n.open)-1].add(key, n.keys) {
 		return protocol.Errorf(protocol.InvalidInput, "body holds the field %.80q twice", key)
 	}
-	keys[key] = true
+	n.keys = append(n.keys, key)
 	return nil
 }
+
+// add returns false if the object has the key. keys ends with the keys of the object so far.
+func (l *level) add(key string, keys []string) bool {
+	keys = keys[l.first:]
+	if len(keys) < fewKeys {
+		return !slices.Contains(keys, key)
+	}
+	if l.seen == nil {
+		l.seen = make(map[string]bool, 2*fewKeys)
+		for _, k := range keys {
+			l.seen[k] = true
+		}
+	}
+	if l.seen[key] {
+		return false
+	}
+	l.seen[key] = true
+	return true
+}
+
+// takeVector parses the value behind the key "vector", if it is one vector and the request has such a field.
+func (n *normalizer) takeVector() {
+	if !n.takesVector || n.hasVector || len(n.open) != 1 {
+		return
+	}
+	at := n.pos
+	for ; at < len(n.in) && (n.in[at] == ':' || isSpace(n.in[at])); at++ {
+	}
+	if at == len(n.in) || n.in[at] != '[' && n.in[at] != '{' {
+		return
+	}
+	vector, length := queryapi.ReadVector(n.in[at:])
+	if length == 0 {
+		n.out = slices.Grow(n.out, len(n.in)-n.pos) // several vectors are copied
+		return
+	}
+	n.vector, n.hasVector = vector, true
+	n.out = append(append(n.out, n.in[n.pos:at]...), "[]"...)
+	n.pos = at + length
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 // number copies the number at pos and advances. It returns false if there is no number.
 func (n *normalizer) number() bool {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"tiltyard/shared/process/tracing"
 	"tiltyard/shared/protocol"
@@ -89,7 +90,10 @@ func (h *handler) log(ctx context.Context, s *Served) {
 	if s.Err != nil {
 		attrs = append(attrs, slog.String("error", protocol.LogText(s.Err)))
 	}
-	h.Logger.LogAttrs(ctx, level, "request", attrs...)
+	// The handler is called directly, because a logger would look up the line of this call, which no handler writes.
+	line := slog.NewRecord(time.Now(), level, "request", 0)
+	line.AddAttrs(attrs...)
+	_ = h.Logger.Handler().Handle(ctx, line)
 }
 
 // audit writes the line of a change, whether it succeeded or not, and of a request that was refused
@@ -141,6 +145,9 @@ func appendSaid(attrs []slog.Attr, key, value string) []slog.Attr {
 // Redact is a ReplaceAttr function for log handlers (slog.HandlerOptions). It removes the values of
 // rows and requests that errors quote, from all lines of the log.
 func Redact(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() != slog.KindAny {
+		return a
+	}
 	if err, ok := a.Value.Any().(error); ok {
 		return slog.String(a.Key, protocol.LogText(err))
 	}

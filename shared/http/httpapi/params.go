@@ -13,6 +13,9 @@ import (
 // decodeQuery fills the fields of a request that are tagged query. It ignores unknown parameters. A
 // parameter overrides the same field of the body.
 func decodeQuery(values url.Values, into any) error {
+	if len(values) == 0 {
+		return nil
+	}
 	return eachField(reflect.ValueOf(into).Elem(), func(field reflect.StructField, v reflect.Value) error {
 		name := field.Tag.Get("query")
 		given := values[name]
@@ -33,6 +36,9 @@ func decodeQuery(values url.Values, into any) error {
 // decodePathNames fills the fields of a request that are tagged path. It refuses a body with
 // another value.
 func decodePathNames(params map[string]string, into any) error {
+	if _, id := params["id"]; len(params) == 0 || id && len(params) == 1 { // no field has the id
+		return nil
+	}
 	return eachField(reflect.ValueOf(into).Elem(), func(field reflect.StructField, v reflect.Value) error {
 		name := field.Tag.Get("path")
 		raw, ok := params[name]

@@ -52,7 +52,8 @@ func newRouter(basePath string, operations []protocol.Operation) *router {
 func (rt *router) find(method, escapedPath string) (match, error) {
 	segments := rt.segments(escapedPath)
 	var allowed []string
-	for _, p := range rt.patterns {
+	for i := range rt.patterns {
+		p := &rt.patterns[i]
 		params, ok := p.match(segments)
 		if !ok {
 			continue
@@ -83,12 +84,12 @@ func (rt *router) segments(escapedPath string) []string {
 }
 
 // match compares the segments of a path, and returns the parameters.
-func (p pattern) match(segments []string) (map[string]string, bool) {
+func (p *pattern) match(segments []string) (map[string]string, bool) {
 	if len(segments) != len(p.segments) {
 		return nil, false
 	}
 	for i, want := range p.segments {
-		if !isParameter(want) && want != segments[i] {
+		if want != segments[i] && !isParameter(want) {
 			return nil, false
 		}
 	}

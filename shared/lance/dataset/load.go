@@ -53,7 +53,7 @@ func (t *Table) Forget(deleted ...objectstore.Info) {
 func (t *Table) read(ctx context.Context, at manifest.Location) (*Dataset, error) {
 	m, err := manifest.Read(ctx, t.at.Store, at.Key, at.Size)
 	if errors.Is(err, objectstore.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, at.Version, t.at.URI)
+		return nil, &noVersion{at.Version, t.at.URI}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open version %d of %s: %w", at.Version, t.at.URI, err)
@@ -91,7 +91,7 @@ func (t *Table) isThere(ctx context.Context, d *Dataset) (bool, error) {
 	_, info, err := t.at.Store.GetRanges(ctx, at.Key)
 	if errors.Is(err, objectstore.ErrNotExist) {
 		t.session.Cache.Drop(t.at.Cached, datasetPart(at.Key))
-		return false, fmt.Errorf("%w: %d of %s", ErrNoVersion, at.Version, t.at.URI)
+		return false, &noVersion{at.Version, t.at.URI}
 	}
 	if err != nil {
 		return false, fmt.Errorf("look at version %d of %s: %w", at.Version, t.at.URI, err)

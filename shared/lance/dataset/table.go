@@ -119,6 +119,19 @@ var ErrNoTable = errors.New("no table at this location")
 // ErrNoVersion reports that the table has no version of the number.
 var ErrNoVersion = errors.New("no such version")
 
+// A noVersion is an ErrNoVersion that names the version. Its text is made only when it is read, because it ends each search
+// for the newest version.
+type noVersion struct {
+	version uint64
+	uri     string
+}
+
+func (e *noVersion) Error() string {
+	return fmt.Sprintf("%v: %d of %s", ErrNoVersion, e.version, e.uri)
+}
+
+func (e *noVersion) Unwrap() error { return ErrNoVersion }
+
 // A known value holds the newest version that this process has seen. To check that no newer version
 // exists, the process requests version N+1. In parallel it checks that N still exists unchanged,
 // because a cleanup may have deleted both, or another table may have replaced this one. For an

@@ -53,7 +53,8 @@ func Name(version uint64, scheme Scheme) string {
 	case Detached:
 		return "d" + strconv.FormatUint(version, 10) + suffix
 	default:
-		return fmt.Sprintf("%020d%s", math.MaxUint64-version, suffix)
+		digits := strconv.FormatUint(math.MaxUint64-version, 10)
+		return strings.Repeat("0", 20-len(digits)) + digits + suffix
 	}
 }
 

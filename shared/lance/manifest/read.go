@@ -42,10 +42,21 @@ func Read(ctx context.Context, store objectstore.Store, key string, size int64) 
 	defer room.Close()
 	m, err := read(ctx, store, key, size)
 	if err != nil {
-		return nil, fmt.Errorf("read manifest %s: %w", key, err)
+		return nil, &readError{key, err}
 	}
 	return m, nil
 }
+
+// A readError is an error of Read. Its text is made only when it is read, because a missing manifest is the usual end of a
+// search for the newest version.
+type readError struct {
+	key string
+	err error
+}
+
+func (e *readError) Error() string { return fmt.Sprintf("read manifest %s: %v", e.key, e.err) }
+
+func (e *readError) Unwrap() error { return e.err }
 
 // read requests the end of a manifest, or all of it if the size is known and moderate, and decodes
 // it.

@@ -163,6 +163,10 @@ func (q FullTextQuery) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the four forms of the wire.
 func (q *FullTextQuery) UnmarshalJSON(data []byte) error {
 	*q = FullTextQuery{}
+	if text, ok := plainText(data); ok {
+		q.Text = text
+		return nil
+	}
 	if firstByte(data) != '{' {
 		return protocol.Errorf(protocol.InvalidInput, "full_text_query must be an object with string_query or structured_query")
 	}

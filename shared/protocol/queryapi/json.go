@@ -64,8 +64,8 @@ func (v *Vector) UnmarshalJSON(data []byte) error {
 
 // parseObject reads {"single_vector": [..]} or {"multi_vector": [[..], ..]}.
 func (v *Vector) parseObject(data []byte) error {
-	if vector := onlyVector(data); vector != nil {
-		v.Vectors = [][]float64{vector}
+	if only, length := ReadVector(bytes.TrimLeft(data, jsonSpace)); length > 0 {
+		*v = only
 		return nil
 	}
 	var forms struct {
@@ -101,28 +101,6 @@ func (v *Vector) parseObject(data []byte) error {
 		*v = single
 	}
 	return nil
-}
-
-// onlyVector returns the vector of an object that has only the field single_vector, and nil for any other object. It
-// exists for speed: nearly all objects have this form, and a general decoder would read the numbers twice more.
-func onlyVector(data []byte) []float64 {
-	r := numberReader{data: bytes.TrimLeft(data, jsonSpace)[1:]}
-	r.next()
-	rest, ok := bytes.CutPrefix(r.data, []byte(`"single_vector"`))
-	if !ok {
-		return nil
-	}
-	r.data = rest
-	r.skip(':')
-	if r.next() != '[' {
-		return nil
-	}
-	r.data = r.data[1:]
-	vector, err := r.vector("", 0)
-	if err != nil || len(vector) == 0 || r.next() != '}' {
-		return nil
-	}
-	return vector
 }
 
 // parseArray reads [1, 2] as one vector and [[1, 2], [3, 4]] as several; [] is none. The data is
@@ -183,6 +161,11 @@ func (r *numberReader) skip(c byte) {
 // vector reads the numbers of an array, and skips the closing bracket. room is the initial capacity
 // of the result.
 func (r *numberReader) vector(field string, room int) ([]float64, error) {
+	if numbers, length := readNumbers(r.data, room); length > 0 {
+		r.data = r.data[length:]
+		return numbers, nil
+	}
+	// The elements are read one by one to find the reason.
 	vector := make([]float64, 0, room)
 	for ; r.next() != ']'; r.skip(',') {
 		end := 0
@@ -277,7 +260,9 @@ func quoteColumn(name string) string { return "`" + strings.ReplaceAll(name, "`"
 // UnmarshalJSON reads all forms. Names and aliases exclude each other; an empty list or object
 // counts as absent.
 func (p *Projection) UnmarshalJSON(data []byte) error {
-	*p = nil
+	if *p = plainProjection(data); *p != nil {
+		return nil
+	}
 	switch firstByte(data) {
 	case '[':
 		if firstByte(bytes.TrimLeft(data, jsonSpace)[1:]) == '[' {

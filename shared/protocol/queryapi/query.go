@@ -109,6 +109,9 @@ type OrderBy struct {
 	NullsFirst bool   `json:"nulls_first"`
 }
 
+// SearchVector returns the field for the value of "vector" in a body.
+func (r *Request) SearchVector() *Vector { return &r.Vector }
+
 // Validate refuses negative counts, exceeded limits and contradictions.
 func (r *Request) Validate() error {
 	counts := []struct {

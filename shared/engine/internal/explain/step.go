@@ -21,8 +21,8 @@ import (
 // its measurements so far. The measurements are safe for concurrent use.
 type Step struct {
 	kind   Kind
-	how    []string // details such as "k=10"
-	more   []string // further details for a verbose plan
+	how    []detail // such as "k=10"
+	more   []detail // for a verbose plan
 	native []string // the equivalent operators of native Lance
 	from   []*Step
 
@@ -48,15 +48,23 @@ func New(now func() time.Time, kind Kind, from ...*Step) *Step {
 // From adds a step that was found to feed this one during the query.
 func (s *Step) From(f *Step) { s.from = append(s.from, f) }
 
-// With adds a detail.
+// A detail is formatted when a plan is shown, which most queries never are.
+type detail struct {
+	format string
+	args   []any
+}
+
+func (d detail) String() string { return fmt.Sprintf(d.format, d.args...) }
+
+// With adds a detail. The arguments must not change afterwards.
 func (s *Step) With(format string, args ...any) *Step {
-	s.how = append(s.how, fmt.Sprintf(format, args...))
+	s.how = append(s.how, detail{format, args})
 	return s
 }
 
-// WithMore adds a detail for a verbose plan.
+// WithMore adds a detail for a verbose plan. The arguments must not change afterwards.
 func (s *Step) WithMore(format string, args ...any) *Step {
-	s.more = append(s.more, fmt.Sprintf(format, args...))
+	s.more = append(s.more, detail{format, args})
 	return s
 }
 
@@ -129,12 +137,20 @@ func (s *Step) Text(verbose bool) string {
 
 // write appends the text of the step and the steps below it.
 func (s *Step) write(b *strings.Builder, depth int, verbose, measured bool) {
-	parts := s.how
+	var parts []string
+	add := func(details []detail) {
+		for _, d := range details {
+			if text := d.String(); text != "" {
+				parts = append(parts, text)
+			}
+		}
+	}
+	add(s.how)
 	if verbose {
-		parts = append(slices.Clip(parts), s.more...)
+		add(s.more)
 	}
 	if len(s.native) > 0 {
-		parts = append(slices.Clip(parts), "native="+strings.Join(s.native, "+"))
+		parts = append(parts, "native="+strings.Join(s.native, "+"))
 	}
 	fmt.Fprintf(b, "%s%s", strings.Repeat("  ", depth), kinds[s.kind].name)
 	if len(parts) > 0 {
@@ -166,5 +182,12 @@ func (s *Step) measures() string {
 	return fmt.Sprintf("%s, elapsed=%s]", text, time.Duration(s.waited.Load()))
 }
 
-// List formats names for a plan.
-func List(names []string) string { return "[" + strings.Join(names, ", ") + "]" }
+// A List is names in a plan.
+type List []string
+
+func (l List) String() string { return "[" + strings.Join(l, ", ") + "]" }
+
+// Later is a text that is made when the plan is shown. A detail without any other text is left out if it is "".
+type Later func() string
+
+func (l Later) String() string { return l() }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sync/errgroup"
@@ -45,11 +46,11 @@ type plan struct {
 
 // A choice selects rows of the windows. The zero value selects all live rows.
 type choice struct {
-	rows   *rowset.Set       // nil: all live rows
-	where  *Where            // may be nil
-	among  *Candidates       // candidates for where; may be nil
-	tested *Projection       // columns that where reads
-	none   arrow.RecordBatch // the empty result, returned if where keeps no row
+	rows   *rowset.Set              // nil: all live rows
+	where  *Where                   // may be nil
+	among  *Candidates              // candidates for where; may be nil
+	tested *Projection              // columns that where reads
+	none   func() arrow.RecordBatch // returns the empty result, for a window of which where keeps no row
 }
 
 // planned holds the windows of some fragments.
@@ -67,7 +68,7 @@ func (s *Snapshot) planScan(ctx context.Context, opts ScanOptions) (p *Projectio
 	// A filter makes the position of a row in the result unknown, so Offset rows are skipped after
 	// it. Without one, whole windows before Offset need not be read.
 	if opts.Where != nil {
-		pl.choice = choice{where: opts.Where, none: emptyBatch(p.schema)}
+		pl.choice = choice{where: opts.Where, none: sync.OnceValue(func() arrow.RecordBatch { return emptyBatch(p.schema) })}
 		if pl.choice.tested, err = s.Project(opts.Where.Columns); err != nil {
 			return nil, nil, 0, err
 		}
@@ -149,7 +150,7 @@ const transientShare = 0.75
 // ScanBytes estimates the decoded bytes of a scan of some columns from the manifest alone. Column
 // names are as in ScanOptions.
 func (s *Snapshot) ScanBytes(columns []string) (int64, error) {
-	p, err := s.Project(columns)
+	p, _, err := s.resolveAll(columns)
 	if err != nil {
 		return 0, err
 	}

@@ -79,24 +79,33 @@ func ProjectionOf(fields []*schema.Field) *Projection {
 
 // Project resolves names as in ScanOptions.Columns. An unknown name is *ErrNoColumn.
 func (s *Snapshot) Project(names []string) (*Projection, error) {
+	p, fields, err := s.resolveAll(names)
+	if err != nil {
+		return nil, err
+	}
+	metadata := s.arrow.Metadata()
+	p.schema = arrow.NewSchema(fields, &metadata)
+	return p, nil
+}
+
+// resolveAll returns a projection without its schema, and the fields of the schema.
+func (s *Snapshot) resolveAll(names []string) (*Projection, []arrow.Field, error) {
 	if names == nil {
 		for _, f := range s.manifest.Schema.Fields {
 			names = append(names, f.Name)
 		}
 	}
-	p := &Projection{}
+	p := &Projection{columns: make([]projected, 0, len(names))}
 	fields := make([]arrow.Field, len(names))
 	for i, name := range names {
 		c, field, err := s.resolve(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		p.columns = append(p.columns, c)
 		fields[i] = field
 	}
-	metadata := s.arrow.Metadata()
-	p.schema = arrow.NewSchema(fields, &metadata)
-	return p, nil
+	return p, fields, nil
 }
 
 // Column returns the Arrow field of a name in ScanOptions.Columns, or *ErrNoColumn.

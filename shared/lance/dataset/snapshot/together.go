@@ -48,7 +48,7 @@ func (s *Snapshot) filterTogether(ctx context.Context, w window, p *Projection, 
 		return nil, err
 	}
 	if len(kept) == 0 {
-		return filter.none, nil
+		return filter.none(), nil
 	}
 	columns := slices.Clone(read.Columns()[:len(p.columns)])
 	if int64(len(kept)) < read.NumRows() {

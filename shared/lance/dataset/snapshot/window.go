@@ -59,7 +59,7 @@ func (s *Snapshot) filterWindow(ctx context.Context, w window, deleted *deletion
 func (s *Snapshot) filterCandidates(ctx context.Context, w window, p *Projection, filter choice, rows []int32) (arrow.RecordBatch, error) {
 	switch {
 	case len(rows) == 0:
-		return filter.none, nil
+		return filter.none(), nil
 	case filter.among.Sure:
 		return s.assemble(ctx, w, p, rows, nil)
 	case s.readsTogether(w, p, len(rows)):
@@ -88,7 +88,7 @@ func (s *Snapshot) filterRows(ctx context.Context, w window, p *Projection, filt
 		return nil, err
 	}
 	if len(kept) == 0 {
-		return filter.none, nil
+		return filter.none(), nil
 	}
 	have := map[string]arrow.Array{}
 	for i, c := range tested.columns {

@@ -147,10 +147,21 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, objectstore.Info, 
 func (s *Store) GetRanges(ctx context.Context, key string, ranges ...objectstore.Range) ([][]byte, objectstore.Info, error) {
 	parts, info, err := s.read(ctx, key, ranges)
 	if err != nil {
-		return nil, objectstore.Info{}, fmt.Errorf("get ranges of %q: %w", key, err)
+		return nil, objectstore.Info{}, &getError{key, err}
 	}
 	return parts, info, nil
 }
+
+// A getError is an error of GetRanges. Its text is made only when it is read: to find the newest version of a table, each
+// request asks for a version that does not exist.
+type getError struct {
+	key string
+	err error
+}
+
+func (e *getError) Error() string { return fmt.Sprintf("get ranges of %q: %v", e.key, e.err) }
+
+func (e *getError) Unwrap() error { return e.err }
 
 // read reads ranges of an object from one open file, so that all come from the same version.
 func (s *Store) read(ctx context.Context, key string, ranges []objectstore.Range) ([][]byte, objectstore.Info, error) {
