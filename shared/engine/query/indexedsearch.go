@@ -93,20 +93,22 @@ func (x *indexedSearch) describeRecall() {
 	}
 	x.index.With("expected_recall=%.2f", expected.Recall)
 	if better := known.Better(expected.Recall); better != nil {
-		x.index.With("better=%q", fmt.Sprintf("%s gives %.2f", effortOf(better), better.Recall))
+		x.index.With("better=%q", effort{better})
 	}
 }
 
-// effortOf returns the parameters of a search in the words of requests.
-func effortOf(s *indexmeta.MeasuredSearch) string {
-	text := fmt.Sprintf("nprobes %d", s.Nprobes)
-	if s.RefineFactor > 0 {
-		text += fmt.Sprintf(" refine_factor %d", s.RefineFactor)
+// An effort describes a measured search in the words of requests.
+type effort struct{ *indexmeta.MeasuredSearch }
+
+func (e effort) String() string {
+	text := fmt.Sprintf("nprobes %d", e.Nprobes)
+	if e.RefineFactor > 0 {
+		text += fmt.Sprintf(" refine_factor %d", e.RefineFactor)
 	}
-	if s.EF > 0 {
-		text += fmt.Sprintf(" ef %d", s.EF)
+	if e.EF > 0 {
+		text += fmt.Sprintf(" ef %d", e.EF)
 	}
-	return text
+	return fmt.Sprintf("%s gives %.2f", text, e.Recall)
 }
 
 // hasUncovered reports whether the search must measure rows that the index does not cover.
