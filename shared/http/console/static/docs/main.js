@@ -1,6 +1,6 @@
 // The page of the API: a list of the operations that can be searched, and the chosen one.
 
-import { dialog, field, h, problem, say, show } from "../console/dom.js";
+import { dialog, field, h, problem, say, show } from "./dom.js";
 import { base, groups, load, resolve, typeText } from "./document.js";
 import { line, members, prose } from "./schema.js";
 import { send, signIn, signedIn } from "./session.js";

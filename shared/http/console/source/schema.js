@@ -29,3 +29,15 @@ export const plainColumns = (schema) => named(schema, (type) => texts.has(type.t
 
 /** A column as SQL names it. */
 export const quoted = (name) => /^[a-z_][a-z0-9_]*$/.test(name) ? name : `\`${name.replaceAll("`", "``")}\``;
+
+export const isTextType = (type) => texts.has(type.type);
+export const isDateType = (type) => type.type.startsWith("date");
+const numeric = /^(u?int\d+|float\d+|bfloat16|decimal.*)$/;
+export const isNumberType = (type) => numeric.test(type.type);
+export const isVectorType = (type) => type.type === "fixed_size_list" && (floats.has(type.fields[0].type.type) || type.fields[0].type.type === "uint8");
+const ordered = /^(u?int\d+|float\d+|decimal.*|utf8|large_utf8|string|large_string|date\d+|timestamp|time\d+|bool|boolean|duration.*)$/;
+/** Whether rows can be ordered by a column, and whether it has a least and a greatest value. */
+export const isOrderedType = (type) => ordered.test(type.type);
+const few = /^(u?int\d+|utf8|large_utf8|string|large_string|date\d+|bool|boolean|dictionary)$/;
+/** Whether a column may have few different values, so that rows can be divided by them. */
+export const mayHaveFew = (type) => few.test(type.type);

@@ -1,44 +1,42 @@
 // A sample of a column of vectors in the plane of its two principal components.
 
+import { useState } from "preact/hooks";
 import * as api from "./api.js";
-import { choice, field, fill, h, number, svg } from "./dom.js";
-import { plainColumns, quoted, vectorColumns } from "./schema.js";
-import { link } from "./tree.js";
-import { isDate, isNull, isText, numbersOf, records, textOf, valuesOf } from "./values.js";
+import { number } from "./format.js";
+import { tableLink } from "./place.js";
+import { plainColumns, vectorColumns } from "./schema.js";
+import { Choice, Field, Loaded, useAsync } from "./ui.jsx";
+import { numbersOf, records, textOf, valuesOf } from "../static/console/values.js";
 
 const rounds = 30; // of the power iteration, which ends long before for vectors that have structure
 const most = 5000; // points
 const groups = 8; // that have a sign of their own; the rest share one
 
-/** Draws the tab. */
-export function plot(content, names) {
-  fill(content, api.describe(names).then(async ({ schema }) => [schema, await telling(names, schema)]), ([schema, by]) => {
-    const vectors = vectorColumns(schema);
-    if (vectors.length === 0) return h("p", {}, "The table has no column of vectors.");
-    const column = choice(vectors, vectors[0], { name: "column" });
-    const group = choice([["", "nothing"], ...plainColumns(schema)], by, { name: "group" });
-    const id = choice([["", "none"], ...plainColumns(schema)], plainColumns(schema)[0] || "", { name: "key" });
-    const count = h("input", { name: "count", type: "number", min: 3, max: most, value: 1000 });
-    const drawing = h("div");
-    const show = () => fill(drawing, sample(names, column.value, group.value, id.value, Math.min(Number(count.value) || 1000, most)),
-      (points) => scatter(names, column.value, id.value, points));
-    const form = h("form", {
-      class: "row",
-      onsubmit(event) {
-        event.preventDefault();
-        show();
-      },
-    }, field("Vectors", column), field("Signs by", group), field("Name of a row", id), field("Rows", count), h("button", { class: "main" }, "Draw"));
-    show();
-    return [form, drawing];
-  });
+export function Embeddings({ names, found, at }) {
+  const { schema } = found, vectors = vectorColumns(schema), plain = plainColumns(schema);
+  const [asked, setAsked] = useState({ column: vectors[0], by: null, count: 1000 });
+  const state = useAsync(async () => {
+    if (vectors.length === 0) return null;
+    const by = asked.by ?? await telling(names, at, schema);
+    return { by, ...await sample(names, at, { ...asked, by }) };
+  }, [names.join("$"), JSON.stringify(asked), JSON.stringify(at)]);
+  if (vectors.length === 0) return <p class="empty">The table has no column of vectors.</p>;
+  const change = (name) => (event) => setAsked({ ...asked, [name]: event.currentTarget.value });
+  return <>
+    <div class="row">
+      <Field label="Vectors"><Choice name="column" options={vectors} value={asked.column} onChange={change("column")} /></Field>
+      <Field label="Colour and sign by"><Choice name="group" options={[["", "nothing"], ...plain]} value={asked.by ?? state.value?.by ?? ""} onChange={change("by")} /></Field>
+      <Field label="Rows"><Choice name="count" options={[["300", "300"], ["1000", "1,000"], ["5000", "5,000"]]} value={String(asked.count)} onChange={change("count")} /></Field>
+    </div>
+    <Loaded state={state} label="Reading vectors">{(drawn) => <Scatter names={names} at={at} column={asked.column} {...drawn} />}</Loaded>
+  </>;
 }
 
 /** The first column that divides some rows into few groups, if there is one. */
-async function telling(names, schema) {
+async function telling(names, at, schema) {
   const columns = plainColumns(schema);
   if (columns.length === 0) return "";
-  const some = await api.rows(api.path("table", names, "query"), { k: 100, columns: { column_names: columns } });
+  const some = await api.rows(api.path("table", names, "query"), { ...at, k: 100, columns: { column_names: columns } });
   return columns.find((name) => {
     const values = new Set(valuesOf(some.getChild(name)).map(textOf));
     return values.size > 1 && values.size <= groups;
@@ -46,30 +44,23 @@ async function telling(names, schema) {
 }
 
 /** Takes rows from evenly spread places of the table, since tables are often ordered. */
-async function sample(names, column, by, id, count) {
-  const pieces = 10;
-  const all = await api.call(api.path("table", names, "count_rows"));
+async function sample(names, at, { column, by, count: text }) {
+  const pieces = 10, count = Math.min(Number(text), most);
+  const all = await api.call(api.path("table", names, "count_rows"), at);
   const each = Math.ceil(count / pieces);
   const starts = all <= count ? [0] : Array.from({ length: pieces }, (_, i) => Math.floor(i * (all - each) / (pieces - 1)));
-  const wanted = [...new Set([column, by, id].filter(Boolean))];
+  const wanted = [...new Set([column, by].filter(Boolean))];
   const answers = await Promise.all(starts.map((offset) => api.rows(api.path("table", names, "query"),
-    { offset, k: all <= count ? count : each, columns: { column_names: wanted } })));
+    { ...at, with_row_id: true, offset, k: all <= count ? count : each, columns: { column_names: wanted } })));
   const points = [];
   for (const answer of answers) {
     for (const record of records(answer)) {
       const vector = numbersOf(record[column]);
-      if (vector) points.push({ vector, group: by ? textOf(record[by]) : "", id: id && !isNull(record[id]) ? literal(record[id]) : null });
+      if (vector) points.push({ vector, group: by ? textOf(record[by]) : "", id: textOf(record._rowid) });
     }
   }
   project(points);
   return { points, all };
-}
-
-/** A value as SQL writes it. */
-function literal(value) {
-  const text = textOf(value);
-  if (isText(value)) return `'${text.replaceAll("'", "''")}'`;
-  return isDate(value) ? `date '${text}'` : text;
 }
 
 /** Sets x and y of all points: their places along the two directions in which they differ most. */
@@ -110,10 +101,10 @@ function direction(vectors, size, other) {
 
 /** The signs of groups: each differs in form, so that no one needs to see colours. */
 const signs = [
-  (x, y) => svg("circle", { cx: x, cy: y, r: 3.2 }), (x, y) => svg("rect", { x: x - 3, y: y - 3, width: 6, height: 6 }),
-  (x, y) => svg("path", { d: `M${x} ${y - 4}l4 7h-8z` }), (x, y) => svg("path", { d: `M${x} ${y - 4}l4 4-4 4-4-4z` }),
-  (x, y) => svg("path", { d: `M${x - 4} ${y}h8M${x} ${y - 4}v8`, class: "line" }), (x, y) => svg("path", { d: `M${x - 3} ${y - 3}l6 6m0-6l-6 6`, class: "line" }),
-  (x, y) => svg("path", { d: `M${x} ${y + 4}l4-7h-8z` }), (x, y) => svg("circle", { cx: x, cy: y, r: 3, class: "line" }),
+  (x, y) => <circle cx={x} cy={y} r={3.2} />, (x, y) => <rect x={x - 3} y={y - 3} width={6} height={6} />,
+  (x, y) => <path d={`M${x} ${y - 4}l4 7h-8z`} />, (x, y) => <path d={`M${x} ${y - 4}l4 4-4 4-4-4z`} />,
+  (x, y) => <path d={`M${x - 4} ${y}h8M${x} ${y - 4}v8`} class="line" />, (x, y) => <path d={`M${x - 3} ${y - 3}l6 6m0-6l-6 6`} class="line" />,
+  (x, y) => <path d={`M${x} ${y + 4}l4-7h-8z`} />, (x, y) => <circle cx={x} cy={y} r={3} class="line" />,
 ];
 
 /** Divides values into groups: numbers of many values by their size, others by what they are. */
@@ -133,8 +124,8 @@ function grouping(points) {
   return [names, (value) => names.includes(value) ? names.indexOf(value) : names.length - 1];
 }
 
-function scatter(names, column, id, { points, all }) {
-  if (points.length === 0) return h("p", {}, "No row has a vector.");
+function Scatter({ names, at, column, points, all }) {
+  if (points.length === 0) return <p class="empty">No row has a vector.</p>;
   const [width, height, margin] = [800, 520, 16];
   const [groupNames, groupOf] = grouping(points);
   const scale = (key, size) => {
@@ -145,15 +136,19 @@ function scatter(names, column, id, { points, all }) {
   const x = scale("x", width), y = scale("y", height);
   const marks = points.map((point) => {
     const group = groupOf(point.group);
-    const sign = signs[group](Number(x(point.x).toFixed(1)), Number((height - y(point.y)).toFixed(1)));
-    const name = point.id === null ? "" : `${id} = ${point.id}`;
-    const mark = svg("g", { class: `group-${group}` }, svg("title", {}, [name, point.group].filter(Boolean).join("\n")), sign);
-    if (!name) return mark;
-    const like = `${quoted(id)} = ${point.id}`;
-    return svg("a", { href: link(names, `query&${new URLSearchParams({ like, column })}`), "aria-label": name, tabindex: "-1" }, mark);
+    const name = [`_rowid = ${point.id}`, point.group].filter(Boolean).join(", ");
+    return (
+      <a key={point.id} href={tableLink(names, { ...at, q: `like:_rowid=${point.id}`, column })} aria-label={name} tabIndex={-1}>
+        <g class={`group-${group}`}><title>{name}</title>{signs[group](Number(x(point.x).toFixed(1)), Number((height - y(point.y)).toFixed(1)))}</g>
+      </a>);
   });
-  return h("figure", {},
-    svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": `${points.length} vectors in two dimensions` }, marks),
-    h("figcaption", {}, h("ul", { class: "legend" }, groupNames.map((name, i) => h("li", {}, svg("svg", { viewBox: "0 0 12 12", width: 12, height: 12, class: `group-${i}`, "aria-hidden": "true" }, signs[i](6, 6)), ` ${name || "rows"}`))),
-      h("p", { class: "quiet" }, `${number(points.length)} of ${number(all)} rows. A click on a row searches for what is near it.`)));
+  return (
+    <figure>
+      <svg viewBox={`0 0 ${width} ${height}`} class="plot" role="group" aria-label={`${points.length} vectors in two dimensions`}>{marks}</svg>
+      <figcaption>
+        <ul class="legend">{groupNames.map((name, i) => <li key={name}><svg viewBox="0 0 12 12" width={12} height={12} class={`group-${i}`} aria-hidden="true">{signs[i](6, 6)}</svg> {name || "rows"}</li>)}</ul>
+        <p class="quiet">{number(points.length)} of {number(all)} rows, along the two directions in which they differ most. A click on a row searches for rows like it.</p>
+      </figcaption>
+    </figure>
+  );
 }

@@ -1,7 +1,7 @@
 // Values of rows, shown fit for people.
 
 import { bytes, h, svg } from "./dom.js";
-import { bytesOf, isNull, isValue, numbersOf, textOf } from "./values.js";
+import { bytesOf, isNull, isValue, numbersOf, textOf } from "../console/values.js";
 
 const longText = 160; // characters that a cell shows before it is opened
 const unbroken = 36; // characters of a word, a number or a time that stay on one line

@@ -1,36 +1,39 @@
 // Two versions of a table side by side: their columns, sizes and indices, and the rows that differ. The service tells
 // which those are; only they are read.
 
+import { useState } from "preact/hooks";
 import * as api from "./api.js";
-import { cell } from "./cells.js";
-import { choice, field, fill, grid, h, number } from "./dom.js";
+import { Cell } from "./cell.jsx";
+import { number } from "./format.js";
+import { address, go } from "./place.js";
 import { plainColumns, typeText } from "./schema.js";
-import { jsonOf, records, textOf } from "./values.js";
+import { Choice, Field, Loaded, Table, useAsync } from "./ui.jsx";
+import { jsonOf, records, textOf } from "../static/console/values.js";
 
 const pageRows = 1000; // that are read at a time
 const mostLines = 1000; // rows that are shown
 const mostMoved = 20_000; // rows of either version whose values are compared, to tell those that only moved
 const mostColumns = 6; // that are shown of a row which the other version lacks
 
-/** Draws the tab. */
-export function compare(content, names, parameters) {
-  fill(content, api.describe(names), (latest) => {
-    const input = (name, value) => h("input", { name, type: "number", min: 1, value, required: true });
-    const a = input("a", parameters.get("a") || Math.max(1, latest.version - 1)), b = input("b", parameters.get("b") || latest.version);
-    const columns = plainColumns(latest.schema);
-    const key = choice([["", "row ids"], ...columns], columns.includes("id") ? "id" : "", { name: "key" });
-    const results = h("div", { "aria-live": "polite" });
-    const show = () => fill(results, differences(names, Number(a.value), Number(b.value), key.value), (drawn) => drawn);
-    const form = h("form", {
-      class: "row",
-      onsubmit(event) {
-        event.preventDefault();
-        show();
-      },
-    }, field("Version", a), field("and version", b), field("Name rows by", key), h("button", { class: "main" }, "Compare"));
-    show();
-    return [form, results];
-  });
+export function Compare({ names, found, parameters }) {
+  const columns = plainColumns(found.schema);
+  const [key, setKey] = useState(columns.includes("id") ? "id" : "");
+  const a = Number(parameters.a) || Math.max(1, found.version - 1), b = Number(parameters.b) || found.version;
+  const state = useAsync(() => differences(names, a, b, key), [names.join("$"), a, b, key]);
+  function compare(event) {
+    event.preventDefault();
+    const form = event.currentTarget.elements;
+    setKey(form.key.value);
+    go(address("table", names, { ...parameters, a: form.a.value, b: form.b.value }));
+  }
+  const input = (name, value) => <input key={value} name={name} type="number" min={1} defaultValue={value} required />;
+  return <>
+    <form class="row" onSubmit={compare}>
+      <Field label="Version">{input("a", a)}</Field><Field label="and version">{input("b", b)}</Field>
+      <Field label="Match rows by"><Choice name="key" options={[["", "row ids"], ...columns]} value={key} onChange={(event) => setKey(event.currentTarget.value)} /></Field><button class="main">Compare</button>
+    </form>
+    <div aria-live="polite"><Loaded state={state} label="Comparing">{(drawn) => drawn}</Loaded></div>
+  </>;
 }
 
 async function differences(names, a, b, key) {
@@ -40,24 +43,25 @@ async function differences(names, a, b, key) {
   const [[was, wasRows, wasIndices], [is, isRows, isIndices]] = await Promise.all([at(a), at(b)]);
   const indexText = (list) => list.indexes.map((index) => `${index.index_name} (${index.index_type}, ${number(index.num_indexed_rows)} rows)`).join("; ") || "none";
   const change = (from, to) => to - from > 0 ? `+${number(to - from)}` : number(to - from);
-  return [
-    grid(`Version ${a} and version ${b}`, ["What", `Version ${a}`, `Version ${b}`, "Change"], [
+  const rowsThatDiffer = await rows(names, key, [a, b]);
+  return <>
+    <Table caption={`Version ${a} and version ${b}`} head={["What", `Version ${a}`, `Version ${b}`, "Change"]} right={[1, 2, 3]} rows={[
       ["Rows", number(wasRows), number(isRows), change(wasRows, isRows)],
       ["Fragments", number(was.stats.num_fragments), number(is.stats.num_fragments), change(was.stats.num_fragments, is.stats.num_fragments)],
       ["Deleted rows", number(was.stats.num_deleted_rows), number(is.stats.num_deleted_rows), change(was.stats.num_deleted_rows, is.stats.num_deleted_rows)],
       ["Indices", indexText(wasIndices), indexText(isIndices), ""],
-    ]),
-    columns(was.schema, is.schema),
-    await rows(names, key, [a, b]),
-  ];
+    ]} />
+    <Columns was={was.schema} is={is.schema} />
+    {rowsThatDiffer}
+  </>;
 }
 
-function columns(was, is) {
+function Columns({ was, is }) {
   const of = (schema) => new Map(schema.fields.map((f) => [f.name, `${typeText(f.type)}${f.nullable ? "" : ", never null"}`]));
   const before = of(was), after = of(is);
   const lines = [...new Set([...before.keys(), ...after.keys()])].filter((name) => before.get(name) !== after.get(name))
     .map((name) => [sign(before.has(name), after.has(name)), name, before.get(name) || "", after.get(name) || ""]);
-  return lines.length === 0 ? h("p", {}, "The columns are the same.") : grid("Columns that differ", ["", "Column", "Before", "After"], lines);
+  return lines.length === 0 ? <p>The columns are the same.</p> : <Table caption="Columns that differ" head={["", "Column", "Before", "After"]} rows={lines} />;
 }
 
 const sign = (was, is) => !was ? "+ added" : !is ? "− removed" : "± changed";
@@ -69,11 +73,11 @@ async function rows(names, key, versions) {
     told = await api.call(api.path("table", names, "version/compare"), { from_version: versions[0], to_version: versions[1], limit: mostMoved });
   } catch (refusal) {
     if (refusal.status !== 501) throw refusal;
-    return h("p", {}, `Which rows differ is not known: ${refusal.message}.`);
+    return <p>Which rows differ is not known: {refusal.message}.</p>;
   }
   const { removed, added, changed } = told;
   const count = removed.count + added.count + changed.count;
-  if (count === 0) return h("p", {}, "No rows differ.");
+  if (count === 0) return <p>No rows differ.</p>;
   const most = told.stable_row_ids ? mostLines : mostMoved;
   const [before, after] = await Promise.all([[removed, versions[0]], [added, versions[1]]].map(([only, version]) =>
     take(names, version, [...changed.row_ids.slice(0, most), ...only.row_ids.slice(0, most)])));
@@ -86,9 +90,9 @@ async function rows(names, key, versions) {
   const cut = most < Math.max(removed.count, added.count, changed.count);
   const note = !cut ? "" : told.stable_row_ids ? `, of ${number(count)} that were written`
     : ` among the first ${number(most)} that were removed, added or moved; there are ${number(count)}`;
-  if (lines.length === 0) return h("p", {}, `No rows differ${note}.`);
+  if (lines.length === 0) return <p>No rows differ{note}.</p>;
   const shown = lines.length > mostLines ? `, of which ${number(mostLines)} are shown` : "";
-  return grid(`Rows that differ: ${number(lines.length)}${shown}${note}`, ["", key || "_rowid", "What"], lines.slice(0, mostLines));
+  return <Table caption={`Rows that differ: ${number(lines.length)}${shown}${note}`} head={["", key || "_rowid", "What"]} rows={lines.slice(0, mostLines)} />;
 }
 
 /** The rows of a version that have some ids. */
@@ -112,7 +116,7 @@ function unequal(before, after, wholeOf) {
 function differing(before, after, idOf, nameOf, shared) {
   const lines = [], changed = Map.groupBy(after, idOf);
   const alone = (record) => Object.keys(record).filter((name) => name !== "_rowid").slice(0, mostColumns)
-    .map((name) => [h("strong", {}, name), " ", cell(record[name]), " "]);
+    .map((name) => <span key={name} class="difference"><strong>{name}</strong> <Cell value={record[name]} /> </span>);
   for (const old of before) {
     const now = changed.get(idOf(old))?.shift();
     if (!now) {
@@ -120,7 +124,7 @@ function differing(before, after, idOf, nameOf, shared) {
       continue;
     }
     const names = shared.filter((name) => jsonOf(old[name]) !== jsonOf(now[name]));
-    lines.push([sign(true, true), nameOf(old), names.map((name) => [h("strong", {}, name), " ", cell(old[name]), " → ", cell(now[name]), h("br")])]);
+    lines.push([sign(true, true), nameOf(old), names.map((name) => <div key={name} class="difference"><strong>{name}</strong> <Cell value={old[name]} /> → <Cell value={now[name]} /></div>)]);
   }
   return [...lines, ...[...changed.values()].flat().map((one) => [sign(false, true), nameOf(one), alone(one)])];
 }
