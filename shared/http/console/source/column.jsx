@@ -17,7 +17,7 @@ export function ColumnPanel({ names, field, body, total, order, onOrder, onHide,
   return (
     <Panel title={field.name} onClose={onClose}>
       <p class="quiet"><code>{typeText(field.type)}</code>{field.nullable ? "" : ", never null"}</p>
-      <div class="row">
+      <div class="row close">
         {isOrderedType(field.type) && <>
           <button class="small" aria-pressed={order?.column === field.name && !order.desc} onClick={() => onOrder(field.name, false)}>Ascending ↑</button>
           <button class="small" aria-pressed={order?.column === field.name && order.desc} onClick={() => onOrder(field.name, true)}>Descending ↓</button>

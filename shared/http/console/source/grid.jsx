@@ -86,7 +86,7 @@ export function Grid({ label, columns, total, source, tick, height, selected, or
 
   const shown = placed.filter((one, i) => i > 0 && one.left + one.width > view.left - spare && one.left < view.left + view.width + spare);
   const cellAt = (column, i, row) => (
-    <div key={column.name} id={`cell-${i}-${column.index}`} role="gridcell" aria-colindex={column.index + 1} data-column={column.name}
+    <div key={column.name} id={`cell-${i}-${column.index}`} role="gridcell" aria-colindex={column.index + 2} data-column={column.name}
       class={`cell ${column.right ? "right" : ""} ${active.row === i && active.column === column.index ? "active" : ""}`}
       style={column.index === 0 ? { width: `${column.width}px` } : { left: `${column.left}px`, width: `${column.width}px` }}
       onPointerDown={() => setActive({ row: i, column: column.index })}>
@@ -99,18 +99,18 @@ export function Grid({ label, columns, total, source, tick, height, selected, or
     rows.push(
       <div key={i} role="row" aria-rowindex={i + 2} aria-selected={selected === i} class="grid-row" style={{ transform: `translateY(${topOf(i)}px)`, height: `${height}px`, width: `${wide}px` }} onDblClick={() => onOpen(i)}>
         <div class="frozen" role="presentation">
-          <button class="row-number" tabIndex={-1} aria-label={`Open row ${i + 1}`} onClick={() => onOpen(i)}>{(i + 1).toLocaleString("en")}</button>
+          <div role="rowheader" aria-colindex={1}><button class="row-number" tabIndex={-1} aria-label={`Open row ${i + 1}`} onClick={() => onOpen(i)}>{(i + 1).toLocaleString("en")}</button></div>
           {cellAt(placed[0], i, row)}
         </div>
         {shown.map((column) => cellAt(column, i, row))}
       </div>);
   }
   return (
-    <div class="grid" role="grid" aria-label={label} aria-rowcount={total + 1} aria-colcount={columns.length} tabIndex={0} ref={scroller}
+    <div class="grid" role="grid" aria-label={label} aria-rowcount={total + 1} aria-colcount={columns.length + 1} tabIndex={0} ref={scroller}
       aria-activedescendant={placed.length > 0 && active.row >= from && active.row < end ? `cell-${active.row}-${active.column}` : undefined}
-      onScroll={look} onKeyDown={keys} data-tick={tick}>
+      onScroll={look} onKeyDown={keys} data-tick={tick} style={{ flexBasis: `${headHeight + whole + 18}px` }}>
       <div class="grid-head" role="row" aria-rowindex={1} style={{ width: `${wide}px` }}>
-        {placed.length > 0 && <div class="frozen" role="presentation"><span class="row-number" /><Head column={placed[0]} order={order} onColumn={onColumn} onWidth={onWidth} /></div>}
+        {placed.length > 0 && <div class="frozen" role="presentation"><div role="columnheader" aria-colindex={1} class="row-number"><span class="unseen">Row</span></div><Head column={placed[0]} order={order} onColumn={onColumn} onWidth={onWidth} /></div>}
         {shown.map((column) => <Head key={column.name} column={column} order={order} onColumn={onColumn} onWidth={onWidth} />)}
       </div>
       <div class="grid-body" role="presentation" style={{ height: `${whole}px`, width: `${wide}px` }}>{rows}</div>
@@ -140,7 +140,7 @@ function Head({ column, order, onColumn, onWidth }) {
     edge.onpointerup = () => { edge.onpointermove = edge.onpointerup = null; };
   }
   return (
-    <div role="columnheader" aria-colindex={column.index + 1} aria-sort={sorted} class={`head ${column.right ? "right" : ""}`}
+    <div role="columnheader" aria-colindex={column.index + 2} aria-sort={sorted} class={`head ${column.right ? "right" : ""}`}
       style={column.index === 0 ? { width: `${column.width}px` } : { left: `${column.left}px`, width: `${column.width}px` }}>
       <button class="head-name" onClick={() => onColumn(column.name)} title={`${column.name}: ${column.type}`}>
         <b>{column.name}{sorted && <span aria-hidden="true">{sorted === "ascending" ? " ↑" : " ↓"}</span>}</b><small>{column.type}</small>

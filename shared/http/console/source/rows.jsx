@@ -174,11 +174,11 @@ function columnsFor(shown, types, schema, widths) {
   return [first, ...scores, ...rest].filter(Boolean).map((name) => {
     const field = fields.get(name), type = types.get(name) || "score";
     const right = field ? isNumberType(field.type) : true;
-    return { name, type, right, width: widths[name] || naturalWidth(name, type, shown.source) };
+    return { name, type, right, width: widths[name] || naturalWidth(name, type, shown.source, right) };
   });
 }
 
-function naturalWidth(name, type, source) {
+function naturalWidth(name, type, source, right) {
   let longest = Math.max(name.length * 1.05, Math.min(type.length, 26) * 0.85);
   for (let i = 0; i < 40; i++) {
     const value = source.row(i)?.[name];
@@ -186,5 +186,5 @@ function naturalWidth(name, type, source) {
     if (!isValue(value)) longest = Math.max(longest, 12);
     else if (!isNull(value)) longest = Math.max(longest, numbersOf(value)?.length >= 4 ? 20 : Math.min(textOf(value).length, 46));
   }
-  return Math.round(Math.max(64, Math.min(340, longest * 7.6 + 24)));
+  return Math.round(Math.max(64, Math.min(340, longest * (right ? 8.4 : 7.6) + 24)));
 }
