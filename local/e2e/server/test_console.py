@@ -236,7 +236,6 @@ def test_tables_are_found_by_keys_and_by_search(page, movies, module_space):
     found.wait_for()
     expect(page.locator("#found li").first).to_contain_text("column poster: binary")
     expect(page.locator("#found li").first).to_contain_text("tag first")
-    shoot(page, "search")
     page.fill("#search", "")
     item = page.get_by_role("treeitem", name=module_space)
     item.focus()
@@ -270,7 +269,6 @@ def test_an_empty_catalog_offers_ways_to_begin(page, server):
     page.evaluate("location.hash = '#/jobs'")
     page.evaluate("location.hash = '#/'")
     page.get_by_role("heading", name="The catalog is empty").wait_for()
-    shoot(page, "empty")
     for name in ("Python", "Node", "Command line", "Go", "curl"):
         press(page, name)
         assert server.url in page.locator("pre.snippet").inner_text() and server.token not in page.locator("main").inner_text()
@@ -293,7 +291,6 @@ def test_the_overview_agrees_with_the_client(page, movies, module_space):
     assert page.get_by_role("cell", name="first", exact=True).count() == 1
     vectors = page.get_by_role("region", name="Columns").get_by_role("row", name="vector")
     expect(vectors).to_contain_text(re.compile(r"\d KiB \d+\.\d %"))
-    shoot(page, "overview")
 
 
 def test_the_page_opens_on_rows(page, movies, module_space):
@@ -306,7 +303,6 @@ def test_the_page_opens_on_rows(page, movies, module_space):
     picture.scroll_into_view_if_needed()
     assert picture.evaluate("image => image.complete && image.naturalWidth") == 24
     page.get_by_role("grid").evaluate("grid => { grid.scrollLeft = 0; }")
-    shoot(page, "rows")
 
 
 def test_searches_find_what_the_client_finds(page, movies, module_space):
@@ -370,6 +366,8 @@ def test_versions_are_chosen_on_every_page(page, movies, module_space):
     page.select_option("select[name=version]", "1")
     settle(page)
     page.get_by_text("not the latest").wait_for()
+    expect(page.locator(".told")).to_contain_text(f"{COUNT} rows")
+    settle(page)
     assert shown(page) == COUNT and 3 in ids(page)
     page.get_by_role("tab", name="Overview").click()
     settle(page)
@@ -412,7 +410,6 @@ def test_a_column_tells_what_it_holds(page, movies, module_space):
     label.locator("input").check()
     page.wait_for_timeout(50)
     assert page.input_value("#query") == "genre = 'comedy'" and shown(page) == comedies
-    shoot(page, "facets")
     press(page, "Facets")
 
 
@@ -656,7 +653,6 @@ def test_maintenance_is_begun_and_followed(page, movies, module_space):
     page.get_by_text("all but 20 rows").wait_for()
     visit(page, module_space, tab="health")
     page.get_by_text("1 index takes in").wait_for()
-    shoot(page, "health")
     page.get_by_role("button", name="Maintain now").click()
     page.get_by_text("the table is in order").wait_for()
     visit(page, module_space, tab="indices")
@@ -664,7 +660,36 @@ def test_maintenance_is_begun_and_followed(page, movies, module_space):
     page.get_by_role("link", name="Jobs").click()
     page.locator("tbody tr", has_text="movies").first.wait_for()
     assert page.locator(".state.done").count() >= 1
-    shoot(page, "jobs")
+
+
+def test_changes_are_made_by_forms(page, db, module_space):
+    table = db.create_table("changed", films().slice(0, 50), namespace_path=[module_space])
+    table.delete("id < 10")
+    visit(page, module_space, "changed", tab="indices")
+    page.get_by_text("Create an index").click()
+    form = page.locator(".action")
+    assert form.locator("select[name=column]").input_value() == "vector" and form.locator("select[name=type]").input_value() == "IVF_FLAT"
+    form.locator("select[name=column]").select_option("genre")
+    form.locator("select[name=type]").select_option("BITMAP")
+    assert 'table.create_index("genre", config=Bitmap())' in form.locator("pre.snippet").inner_text()
+    press(page, "Create")
+    page.get_by_role("cell", name="genre_idx", exact=True).wait_for()
+    assert [index.index_type for index in table.list_indices()] == ["Bitmap"]
+    visit(page, module_space, "changed", tab="versions")
+    for title, button in (("Tag a version", "Tag"), ("Restore a version", "Restore")):
+        page.get_by_text(title).click()
+        form = page.locator(".action", has_text=title)
+        form.locator("input[name=version]").fill("1")
+        if button == "Tag":
+            form.locator("input[name=tag]").fill("before")
+        form.get_by_role("button", name=button, exact=True).click()
+        page.locator("#said", has_text="Version 1 is").wait_for()
+    expect(page.locator(".badge", has_text="before")).to_be_visible()
+    assert table.tags.get_version("before") == 1
+    table.checkout_latest()
+    assert table.count_rows() == 50
+    visit(page, module_space, "changed")
+    assert shown(page) == 50
 
 
 @pytest.mark.embedded("the page does not see what serves it")
@@ -789,5 +814,4 @@ def test_access_is_explained(page, movies, module_space):
     page.get_by_label("Scopes").fill("tiltyard:read")
     page.get_by_role("button", name="Explain").click()
     expect(table.get_by_role("row", name="DropTableIndex")).to_contain_text("no")
-    shoot(page, "access")
     expect(table.get_by_role("row", name="QueryTable")).to_contain_text("yes")

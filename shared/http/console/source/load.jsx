@@ -93,7 +93,7 @@ function Ready({ found, listChanged }) {
         <span class="preview">{preview(found, i)}</span>,
       ])} />
       <div class="row">
-        <Field label="New table" hint="With a namespace: namespace/table"><input name="table" defaultValue={found.name} required pattern="[^$]+" autocomplete="off" /></Field>
+        <Field label="New table, as name or namespace/name"><input name="table" defaultValue={found.name} required pattern="[^$]+" autocomplete="off" /></Field>
         <button class="main" disabled={busy}>Load {count(found.total, "row")}</button>
       </div>
       {progress && <div role="status">

@@ -49,7 +49,7 @@ export function inWords(text, indices = []) {
       const probes = o.partitions ? `, ${count(Number(o.partitions), "partition")} searched` : "";
       const measured = o.rows_measured ? `, ${number(o.rows_measured)} of ${number(o.indexed_rows)} rows compared` : "";
       said.push(`${o.type || "index"} ${o.index} on ${column}${probes}${measured}${missing(o.index)}`);
-    } else if (step.name === "Nearest" && !o.index) {
+    } else if (step.name === "Nearest" && (!o.index || o.index === "none")) {
       said.push(`exact distances (${o.metric}) on ${o.column}, without an index`);
     } else if (step.name === "MatchText") {
       const used = (o.indices || "").replace(/[[\]]/g, "");

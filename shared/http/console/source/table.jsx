@@ -1,6 +1,6 @@
 // The page of one table: its name, its version and branch, and its tabs.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Access } from "./access.jsx";
 import * as api from "./api.js";
 import { Compare } from "./compare.jsx";
@@ -23,7 +23,8 @@ const recentVersions = 30;
 export function TablePage({ names, parameters }) {
   const at = { ...(parameters.version ? { version: Number(parameters.version) } : {}), ...(parameters.branch ? { branch: parameters.branch } : {}) };
   const key = names.join("$");
-  const state = useAsync(() => api.describe(names, at), [key, at.version, at.branch]);
+  const [round, setRound] = useState(0); // of changes that were made on this page
+  const state = useAsync(() => api.describe(names, at), [key, at.version, at.branch, round]);
   useEffect(() => noteTable(names), [key]);
   const found = state.value && state.value.table === names.at(-1) ? state.value : null;
   const tab = tabs.find(([name]) => name === (parameters.tab || "")) || tabs[0];
@@ -32,7 +33,7 @@ export function TablePage({ names, parameters }) {
     <div class={`table-page ${tab[0] === "" ? "fills" : ""}`}>
       <div class="table-head">
         <h1>{names.slice(0, -1).map((name) => <span class="crumb" key={name}>{name} / </span>)}{names.at(-1)}</h1>
-        {found && !found.is_only_declared && <At names={names} parameters={parameters} found={found} />}
+        {found && !found.is_only_declared && <At names={names} parameters={parameters} found={found} round={round} />}
       </div>
       <div role="tablist" aria-label="Parts of the page" onKeyDown={(event) => moveTab(event)}>
         {tabs.map(([name, text]) => (
@@ -41,7 +42,7 @@ export function TablePage({ names, parameters }) {
       </div>
       <div role="tabpanel" id="tab-content" aria-labelledby={`tab-${tab[0] || "rows"}`}>
         {state.error ? <Problem error={state.error} /> : !found ? <p class="quiet waiting" aria-busy="true">Opening the table …</p> :
-          found.is_only_declared ? <Declared found={found} /> : <Content key={key + tab[0]} names={names} found={found} at={at} parameters={parameters} />}
+          found.is_only_declared ? <Declared found={found} /> : <Content key={key + tab[0]} names={names} found={found} at={at} parameters={parameters} changed={() => setRound((n) => n + 1)} />}
       </div>
     </div>
   );
@@ -60,14 +61,14 @@ function moveTab(event) {
 }
 
 /** The version and the branch that the pages are about. */
-function At({ names, parameters, found }) {
+function At({ names, parameters, found, round }) {
   const listed = useAsync(async () => {
     const [versions, tags, branches] = await Promise.all([
       api.call(api.ofTable(names, "version/list"), { descending: true, limit: recentVersions, ...(parameters.branch ? { branch: parameters.branch } : {}) }),
       api.call(api.ofTable(names, "tags/list")), api.call(api.ofTable(names, "branches/list")),
     ]);
     return { versions: versions.versions, tags: Object.entries(tags.tags), branches: Object.keys(branches.branches) };
-  }, [names.join("$"), parameters.branch, found.version]);
+  }, [names.join("$"), parameters.branch, found.version, round]);
   const { versions = [], tags = [], branches = [] } = listed.value || {};
   const latest = versions[0]?.version ?? found.version;
   const to = (change) => go(address("table", names, { ...parameters, row: "", panel: "", ...change }));
