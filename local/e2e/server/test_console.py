@@ -688,8 +688,32 @@ def test_changes_are_made_by_forms(page, db, module_space):
     assert table.tags.get_version("before") == 1
     table.checkout_latest()
     assert table.count_rows() == 50
-    visit(page, module_space, "changed")
-    assert shown(page) == 50
+
+    visit(page, module_space, "changed", tab="overview")
+
+    def act(title: str, button: str, said: str, **fields) -> None:
+        page.locator("summary", has_text=title).click()
+        form = page.locator(".action", has_text=title)
+        for name, value in fields.items():
+            form.locator(f"input[name={name}]").fill(value)
+        form.get_by_role("button", name=button, exact=True).click()
+        page.locator("#said", has_text=said).wait_for()
+        settle(page)
+
+    act("Add a column", "Add", "The column twice is added.", column="twice", expression="rating * 2")
+    page.select_option("select[name=dropped]", "poster")
+    act("Drop a column", "Drop the column", "The column poster is dropped.")
+    act("Make a branch", "Make the branch", "The branch trial is made.", branch="trial")
+    table.checkout_latest()
+    assert "twice" in table.schema.names and "poster" not in table.schema.names and list(table.branches.list()) == ["trial"]
+    page.select_option("select[name=branch]", "trial")
+    page.get_by_role("tab", name="Rows").click()
+    page.locator("#results [role=gridcell]").first.wait_for()
+    settle(page)
+    assert shown(page) == 50 and "branch=trial" in page.url
+    visit(page, module_space, "changed", tab="overview")
+    act("Drop the table", "Drop the table", "The table is dropped.", confirm="changed")
+    assert "changed" not in db.list_tables(namespace_path=[module_space]).tables
 
 
 @pytest.mark.embedded("the page does not see what serves it")

@@ -7,10 +7,10 @@ import { bytesOf, isNull, isValue, jsonOf, numbersOf, textOf } from "../static/c
 const drawn = 4; // numbers from which on a list of them is drawn
 const longest = 400; // characters that a cell holds; the rest is in the row's panel
 
-/** One value on one line. Numbers that the page has computed are shown as they are. */
+/** One value on one line. A score that a part of a hybrid search did not give is a dash. */
 export function Cell({ value, height = 28 }) {
-  if (value === undefined) return <span class="null">null</span>;
-  if (!isValue(value)) return String(value);
+  if (value === undefined) return <span class="null">–</span>;
+  if (!isValue(value)) return String(Number(value.toPrecision(6)));
   if (isNull(value)) return <span class="null">null</span>;
   const content = bytesOf(value), kind = content && kindOf(content);
   if (kind?.picture) return <Picture content={content} type={kind.type} size={height - 4} />;

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import * as api from "./api.js";
 import { Connect } from "./connect.jsx";
+import { Dropped } from "./dropped.jsx";
 import { ago, count, number } from "./format.js";
 import { go, tableLink } from "./place.js";
 import { recentTables } from "./searches.js";
@@ -23,9 +24,11 @@ export function Home({ listChanged }) {
       <Ways sample={sample} listChanged={listChanged} />
       <h2 id="connect">Connect a client</h2>
       <Connect />
+      <Dropped listChanged={listChanged} />
     </> : <>
       <h1>Tables</h1>
       <Lately names={names} more={more} />
+      <Dropped listChanged={listChanged} />
       <h2>More</h2>
       <Ways sample={sample && !names.some((one) => one[0] === "sample")} listChanged={listChanged} small />
     </>}</Loaded>

@@ -62,7 +62,7 @@ function App() {
 
 function Page({ at, listChanged }) {
   switch (at.page) {
-    case "table": return at.names.length > 0 ? <TablePage key={at.names.join("$")} names={at.names} parameters={at.parameters} /> : <Home listChanged={listChanged} />;
+    case "table": return at.names.length > 0 ? <TablePage key={at.names.join("$")} names={at.names} parameters={at.parameters} listChanged={listChanged} /> : <Home listChanged={listChanged} />;
     case "jobs": return <div class="page"><Jobs /></div>;
     case "transactions": return <div class="page"><Transactions id={at.names[0]} /></div>;
     case "load": return <div class="page"><Load listChanged={listChanged} /></div>;

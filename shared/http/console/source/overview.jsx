@@ -1,22 +1,23 @@
 // What a table is: its size, its columns and what they take, its tags, branches and properties.
 
 import * as api from "./api.js";
+import { Changes } from "./changes.jsx";
 import { bytes, number, percent } from "./format.js";
 import { typeText } from "./schema.js";
 import { Loaded, Moment, Table, useAsync } from "./ui.jsx";
 
-export function Overview({ names, found, at }) {
+export function Overview({ names, found, at, changed, gone }) {
   const where = (operation) => api.ofTable(names, operation);
-  const inputs = [names.join("$"), at.version, at.branch];
+  const inputs = [names.join("$"), at.version, at.branch, found.version];
   const state = useAsync(() => Promise.all([
-    api.call(where("stats"), at), api.call(where("tags/list")), api.call(where("branches/list")), api.call(where("count_rows"), at),
-  ]), inputs);
+    api.call(where("stats"), at), api.call(where("tags/list")), api.call(where("branches/list")), api.call(where("count_rows"), at), api.allowed(names),
+  ]), [...inputs, found]);
   const storage = useAsync(() => api.call(where("storage"), at), inputs);
   const taken = new Map((storage.value?.columns || []).map((column) => [column.name, column.bytes]));
   const about = storage.value?.estimated ? "about " : "";
   const takes = (name) => storage.busy ? "…" : taken.has(name) ? <>{about}{bytes(taken.get(name))} <span class="quiet">{percent(taken.get(name), storage.value.total_bytes)}</span></> : "";
   return (
-    <Loaded state={state}>{([stats, tags, branches, rows]) => <>
+    <Loaded state={state}>{([stats, tags, branches, rows, may]) => <>
       <dl class="facts">{[
         ["Rows", number(rows)], ["Size", bytes(stats.total_bytes)], ["Version", number(found.version)], ["Fragments", number(found.stats.num_fragments)],
         ["Deleted rows", number(found.stats.num_deleted_rows)], ["Indices", number(stats.num_indices)],
@@ -31,6 +32,7 @@ export function Overview({ names, found, at }) {
       {Object.keys(branches.branches).length > 0 && <Table caption="Branches" head={["Branch", "From", "At version", "Made"]} right={[2]}
         rows={Object.entries(branches.branches).map(([name, b]) => [name, b.parentBranch || "main", number(b.parentVersion), <Moment millis={b.createAt * 1000} />])} />}
       {Object.keys(found.properties || {}).length > 0 && <Table caption="Properties" head={["Property", "Value"]} rows={Object.entries(found.properties)} />}
+      {!at.version && <Changes names={names} found={found} at={at} may={may} changed={changed} gone={gone} />}
     </>}</Loaded>
   );
 }

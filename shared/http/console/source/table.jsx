@@ -20,7 +20,7 @@ const tabs = [
 ];
 const recentVersions = 30;
 
-export function TablePage({ names, parameters }) {
+export function TablePage({ names, parameters, listChanged }) {
   const at = { ...(parameters.version ? { version: Number(parameters.version) } : {}), ...(parameters.branch ? { branch: parameters.branch } : {}) };
   const key = names.join("$");
   const [round, setRound] = useState(0); // of changes that were made on this page
@@ -42,7 +42,7 @@ export function TablePage({ names, parameters }) {
       </div>
       <div role="tabpanel" id="tab-content" aria-labelledby={`tab-${tab[0] || "rows"}`}>
         {state.error ? <Problem error={state.error} /> : !found ? <p class="quiet waiting" aria-busy="true">Opening the table …</p> :
-          found.is_only_declared ? <Declared found={found} /> : <Content key={key + tab[0]} names={names} found={found} at={at} parameters={parameters} changed={() => setRound((n) => n + 1)} />}
+          found.is_only_declared ? <Declared found={found} /> : <Content key={key + tab[0]} names={names} found={found} at={at} parameters={parameters} changed={() => setRound((n) => n + 1)} gone={listChanged} />}
       </div>
     </div>
   );
