@@ -11,7 +11,7 @@ import { isNull, numbersOf, records, textOf } from "../static/console/values.js"
 
 const mostValues = 8, bins = 16;
 
-/** Body is the scan without order, as the rows have it; total is how many rows it has. */
+/** Body is the scan without order, as the rows have it; total is how many rows it has, if that is known. */
 export function ColumnPanel({ names, field, body, total, order, onOrder, onHide, onWiden, onFilter, onClose }) {
   const state = useAsync(() => statistics(names, field, body, total), [names.join("$"), field.name, JSON.stringify(body), total]);
   return (
@@ -27,13 +27,13 @@ export function ColumnPanel({ names, field, body, total, order, onOrder, onHide,
         <button class="small" aria-label="Make the column narrower" onClick={() => onWiden(-40)}>−</button>
         <button class="small" aria-label="Make the column wider" onClick={() => onWiden(40)}>+</button>
       </div>
-      <Loaded state={state} label="Reading the column">{(s) => <Statistics s={s} onFilter={onFilter} field={field} total={total} />}</Loaded>
+      <Loaded state={state} label="Reading the column">{(s) => <Statistics s={s} onFilter={onFilter} field={field} />}</Loaded>
     </Panel>
   );
 }
 
-function Statistics({ s, field, onFilter, total }) {
-  const all = s.sampled === total;
+function Statistics({ s, field, onFilter }) {
+  const { total } = s, all = s.sampled === total;
   return <>
     <dl class="facts stacked">
       <div><dt>Nulls</dt><dd>{number(s.nulls)}{s.nulls > 0 && <small class="quiet"> {percent(s.nulls, total)}</small>}</dd></div>
@@ -51,7 +51,8 @@ function Statistics({ s, field, onFilter, total }) {
   </>;
 }
 
-async function statistics(names, field, body, total) {
+async function statistics(names, field, body, known) {
+  const total = known ?? await countOf(names, body);
   const column = quoted(field.name), only = { column_names: [field.name] };
   const and = (condition) => body.filter ? `(${body.filter}) AND ${condition}` : condition;
   const end = async (ascending) => {
@@ -64,7 +65,7 @@ async function statistics(names, field, body, total) {
     total > 0 ? sample(names, body, [field.name], total) : [],
   ]);
   const values = rows.map((row) => row[field.name]).filter((value) => value && !isNull(value));
-  const result = { nulls, least, greatest, sampled: rows.length };
+  const result = { total, nulls, least, greatest, sampled: rows.length };
   if (isVectorType(field.type)) {
     const norms = values.map((value) => Math.hypot(...numbersOf(value)));
     const range = norms.length > 0 ? `${Math.min(...norms).toPrecision(4)} to ${Math.max(...norms).toPrecision(4)}` : "none";

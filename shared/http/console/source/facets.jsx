@@ -9,19 +9,18 @@ import { isNull, textOf } from "../static/console/values.js";
 
 const mostColumns = 8, mostValues = 12;
 
-/** Filter is the present filter, in which chosen values are marked. */
-export function Facets({ names, schema, body, total, filter, onToggle }) {
+/** Total is how many rows a scan has; found are the rows of a search. Chosen values are marked in the filter. */
+export function Facets({ names, schema, body, total, found, filter, onToggle }) {
   const fields = schema.fields.filter((f) => mayHaveFew(f.type));
-  const { filter: _, order_by: __, ...unfiltered } = body;
   const state = useAsync(async () => {
-    if (fields.length === 0 || total === undefined) return { facets: [], rows: 0 };
-    const rows = await sample(names, body, fields.map((f) => f.name), total);
+    if (fields.length === 0) return { facets: [], rows: 0 };
+    const rows = found || await sample(names, body, fields.map((f) => f.name), total);
     return { facets: fields.map((f) => facet(f, rows)).filter(Boolean).slice(0, mostColumns), rows: rows.length };
-  }, [names.join("$"), JSON.stringify(unfiltered), body.filter, total]);
+  }, [names.join("$"), JSON.stringify(body), total, found]);
   return (
     <section class="facets" aria-label="Facets" tabIndex={0} role="region">
       <Loaded state={state} label="Sampling">{({ facets, rows }) => <>
-        <p class="quiet">{facets.length === 0 ? "No column has few values." : rows === total ? `All ${number(rows)} rows.` : `In a sample of ${number(rows)} of ${number(total)} rows.`}</p>
+        <p class="quiet">{facets.length === 0 ? "No column has few values." : found ? `The ${number(rows)} rows that were found.` : rows === total ? `All ${number(rows)} rows.` : `In a sample of ${number(rows)} of ${number(total)} rows.`}</p>
         {facets.map(({ field, values }) => (
           <fieldset key={field.name}><legend>{field.name}</legend>
             {values.map(({ text, count, condition }) => (

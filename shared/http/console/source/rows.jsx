@@ -112,7 +112,7 @@ export function Rows({ names, found, at, parameters }) {
         </p>
       </div>
       <div class="work" id="results" aria-busy={result.busy ? "true" : undefined}>
-        {facets && shown && <Facets names={names} schema={schema} body={scan} total={kind === "rows" ? shown.total : undefined} filter={parts.filter} onToggle={(condition) => set({ q: toggle(text, schema, condition) })} />}
+        {facets && shown && <Facets names={names} schema={schema} body={scan} total={shown.total} found={shown.rows} filter={parts.filter} onToggle={(condition) => set({ q: toggle(text, schema, condition) })} />}
         <div class="grid-area">
           {result.error ? <Problem error={result.error} /> : !shown ? <GridSkeleton /> : shown.total === 0 ? <p class="empty">No row is like that. {text && <a href={address("table", names, { ...parameters, q: "", mode: "" })}>Show all rows</a>}</p> :
             <Grid label={`Rows of ${names.at(-1)}`} columns={columns} total={shown.total} source={shown.source} tick={tick} height={heights[dense ? "dense" : "comfortable"]}
@@ -123,7 +123,7 @@ export function Rows({ names, found, at, parameters }) {
         {shown && panel === "row" && <RowLoader key="row" source={shown.source} at={Number(parameters.row)}>{(row) => (
           <RowPanel row={row} at={Number(parameters.row)} total={shown.total} columns={shown.columns} types={types} vectors={vectors} onClose={close}
             onMove={(i) => set({ row: String(i) }, true)} onSimilar={(column, id) => set({ q: compose({ like: { column: "_rowid", value: id } }), mode: "", column })} />)}</RowLoader>}
-        {shown && panel === "column" && field && <ColumnPanel key={field.name} names={names} field={field} body={scan} total={kind === "rows" ? shown.total : found.rows ?? shown.total} order={order} onClose={close}
+        {shown && panel === "column" && field && <ColumnPanel key={field.name} names={names} field={field} body={scan} total={kind === "rows" ? shown.total : undefined} order={order} onClose={close}
           onOrder={(name, desc) => set({ order: name, desc: desc ? "1" : "", panel: "column", about: field.name })} onHide={() => set({ hide: [...hidden, field.name].join(",") })}
           onWiden={(by) => setWidths((all) => ({ ...all, [field.name]: Math.max(48, (all[field.name] || columns.find((c) => c.name === field.name)?.width || 160) + by) }))}
           onFilter={(condition) => set({ q: toggle(text, schema, condition) })} />}
