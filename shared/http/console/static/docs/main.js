@@ -62,7 +62,6 @@ function session() {
           return;
         }
         draw();
-        say("You are signed in.");
         main.focus();
       },
     }, field("Token or API key", token), h("p", { class: "quiet", id: "kept" }, "It stays in the memory of this page."), told, h("button", {}, "Sign in")));
@@ -156,7 +155,7 @@ function go() {
   if (operation) operationPage(operation);
   else if (name === "") overview();
   else show(main, problem({ message: `There is no operation ${name}.` }));
-  scrollTo(0, 0);
+  main.scrollTo(0, 0);
 }
 
 function showKeys() {
