@@ -30,18 +30,24 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Handler returns a handler that serves the pages below the base path, and passes all other
 // requests to next.
 func Handler(next http.Handler, basePath string) http.Handler {
+	var files pages
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, ok := strings.CutPrefix(r.URL.Path, strings.TrimSuffix(basePath, "/")+"/")
-		if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead || !serve(w, r, name) {
+		if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead || !files.serve(w, r, name) {
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
+// pages caches what the handler sends. It is safe for concurrent use.
+type pages struct {
+	gzipped sync.Map // compressed contents by the name of the file, each made at its first request
+}
+
 // serve answers with the named file, or with the page of a folder, and reports whether it exists. A
 // browser that opens the root path is redirected to the console; other clients get the answer of
 // next.
-func serve(w http.ResponseWriter, r *http.Request, name string) bool {
+func (p *pages) serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	switch {
 	case name == "" && asksForPage(r):
 		w.Header().Set("Vary", "Accept")
@@ -62,7 +68,7 @@ func serve(w http.ResponseWriter, r *http.Request, name string) bool {
 		header.Set("Vary", "Accept-Encoding")
 		if acceptsGzip(r) {
 			header.Set("Content-Encoding", "gzip")
-			body = compressed(name, body)
+			body = p.compressed(name, body)
 		}
 	}
 	digest := sha256.Sum256(body)
@@ -96,18 +102,17 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// gzipped maps names of files to their compressed contents, each made at its first request.
-var gzipped sync.Map
-
-func compressed(name string, body []byte) []byte {
-	if found, ok := gzipped.Load(name); ok {
-		return found.([]byte)
+// compressed returns the compressed body of the named file.
+func (p *pages) compressed(name string, body []byte) []byte {
+	if found, ok := p.gzipped.Load(name); ok {
+		packed, _ := found.([]byte)
+		return packed
 	}
 	var buffer bytes.Buffer
 	w := gzip.NewWriter(&buffer)
 	_, _ = w.Write(body) // a buffer takes all
 	_ = w.Close()
-	gzipped.Store(name, buffer.Bytes())
+	p.gzipped.Store(name, buffer.Bytes())
 	return buffer.Bytes()
 }
 
