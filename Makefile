@@ -19,7 +19,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda screenshots check test test-all bench bench-peers bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
+.PHONY: help release run run-lambda console screenshots check test test-all bench bench-peers bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -124,6 +124,9 @@ figures: ## print figures of the source tree and their targets
 
 demo: tiltyard .venv/ready ## load, change, search and read back a real data set
 	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/demo.py $(ARGS)
+
+console: ## make the script of the console from shared/http/console/source (needs Node)
+	scripts/console.sh
 
 screenshots: tiltyard .venv/ready ## take the pictures of the pages in docs/console again
 	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/server/test_console.py local/e2e/server/test_api_page.py

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Check the style of the Go code, in both modules, and that git contains no binaries. The script builds golangci-lint, which
-# includes the checks of go vet, at the pinned version into .tools. The build has only the linters that .golangci.yml enables,
-# which takes a third of the time. With WITHOUT=linter only go vet runs.
+# Check the style of the Go code, in both modules, that git contains no binaries, and that the script of the console is
+# current. The script builds golangci-lint, which includes the checks of go vet, at the pinned version into .tools. The build
+# has only the linters that .golangci.yml enables, which takes a third of the time. With WITHOUT=linter only go vet runs.
 set -eu
 cd "$(dirname "$0")/.."
 version=v2.15.0
@@ -13,6 +13,7 @@ if [ -n "$unformatted" ]; then
 	printf 'gofmt would change:\n%s\n' "$unformatted"
 	exit 1
 fi
+scripts/console.sh --check
 # A program that was built at the top is added by one careless git add.
 git ls-files -s | awk '$1 == 100755 { print $4 }' | while read -r file; do
 	if [ -f "$file" ] && [ "$(head -c 2 "$file")" != '#!' ]; then

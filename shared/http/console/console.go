@@ -1,10 +1,12 @@
-// Package console serves the web pages: the console, and other files under static. The pages are
-// plain files without a build step. They contain no secrets and need no credentials; their data
-// comes from the operations of the protocol, with the token that the user enters.
+// Package console serves the web pages: the console, and other files under static. They contain
+// no secrets and need no credentials; their data comes from the operations of the protocol, with the
+// token that the user enters. The script of the console is made from the files in source (make
+// console); the other files are written by hand.
 package console
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -13,32 +15,39 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 )
 
 //go:embed static
 var static embed.FS
 
-// policy allows a page to load from this server only, and forbids frames. Images of a table's rows
+// policy allows a page to load from this server only, and forbids frames. Images and sounds of a table's rows
 // are data and blob URLs of the page.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Handler returns a handler that serves the pages below the base path, and passes all other
 // requests to next.
 func Handler(next http.Handler, basePath string) http.Handler {
+	var files pages
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, ok := strings.CutPrefix(r.URL.Path, strings.TrimSuffix(basePath, "/")+"/")
-		if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead || !serve(w, r, name) {
+		if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead || !files.serve(w, r, name) {
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
+// pages caches what the handler sends. It is safe for concurrent use.
+type pages struct {
+	gzipped sync.Map // compressed contents by the name of the file, each made at its first request
+}
+
 // serve answers with the named file, or with the page of a folder, and reports whether it exists. A
 // browser that opens the root path is redirected to the console; other clients get the answer of
 // next.
-func serve(w http.ResponseWriter, r *http.Request, name string) bool {
+func (p *pages) serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	switch {
 	case name == "" && asksForPage(r):
 		w.Header().Set("Vary", "Accept")
@@ -54,8 +63,15 @@ func serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	if err != nil {
 		return !isFolder && isPage(name) && redirect(w, path.Base(name)+"/", http.StatusPermanentRedirect)
 	}
-	digest := sha256.Sum256(body)
 	header := w.Header()
+	if isText(name) {
+		header.Set("Vary", "Accept-Encoding")
+		if acceptsGzip(r) {
+			header.Set("Content-Encoding", "gzip")
+			body = p.compressed(name, body)
+		}
+	}
+	digest := sha256.Sum256(body)
 	header.Set("Content-Type", contentType(name))
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -64,6 +80,40 @@ func serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	header.Set("ETag", `"`+hex.EncodeToString(digest[:8])+`"`)
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
 	return true
+}
+
+// isText reports whether a file becomes smaller by compression.
+func isText(name string) bool {
+	switch path.Ext(name) {
+	case ".html", ".js", ".css", ".json", ".svg", ".txt":
+		return true
+	}
+	return false
+}
+
+// acceptsGzip reports whether the client lists gzip without refusing it by a weight of zero.
+func acceptsGzip(r *http.Request) bool {
+	for _, one := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+		coding, weight, _ := strings.Cut(strings.TrimSpace(one), ";")
+		if coding == "gzip" {
+			return weight == "" || strings.Trim(weight, " q=0.") != ""
+		}
+	}
+	return false
+}
+
+// compressed returns the compressed body of the named file.
+func (p *pages) compressed(name string, body []byte) []byte {
+	if found, ok := p.gzipped.Load(name); ok {
+		packed, _ := found.([]byte)
+		return packed
+	}
+	var buffer bytes.Buffer
+	w := gzip.NewWriter(&buffer)
+	_, _ = w.Write(body) // a buffer takes all
+	_ = w.Close()
+	p.gzipped.Store(name, buffer.Bytes())
+	return buffer.Bytes()
 }
 
 // asksForPage reports whether a browser requests a page. Other clients name no media type, or JSON.

@@ -1,8 +1,10 @@
 package console
 
 import (
+	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -82,6 +84,39 @@ func TestPageThatIsUnchangedIsNotSentAgain(t *testing.T) {
 	again := get("", "GET", "/console/", "If-None-Match", first.Header().Get("ETag"))
 	if first.Header().Get("ETag") == "" || again.Code != http.StatusNotModified {
 		t.Errorf("got %d with %q", again.Code, first.Header().Get("ETag"))
+	}
+}
+
+func TestScriptsAreCompressedForClientsThatAcceptIt(t *testing.T) {
+	whole := get("", "GET", "/console/main.js")
+	for accepted, want := range map[string]string{"gzip": "gzip", "br, gzip;q=0.5": "gzip", "": "", "br": "", "gzip;q=0": "", "gzip;q=0.0": ""} {
+		got := get("", "GET", "/console/main.js", "Accept-Encoding", accepted)
+		if got.Header().Get("Content-Encoding") != want || got.Header().Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%q: encoding %q, vary %q", accepted, got.Header().Get("Content-Encoding"), got.Header().Get("Vary"))
+		}
+		if want == "" {
+			continue
+		}
+		unpacked, err := gzip.NewReader(got.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(unpacked); err != nil || string(text) != whole.Body.String() {
+			t.Errorf("%q: the content differs (%v)", accepted, err)
+		}
+	}
+}
+
+// All that a browser loads of the console, together.
+func TestConsoleIsSmall(t *testing.T) {
+	const most = 300_000
+	sum := 0
+	for _, name := range []string{"", "app.css", "main.js", "parquet.js", "vendor/arrow.js", "icon.svg"} {
+		sum += get("", "GET", "/console/"+name, "Accept-Encoding", "gzip").Body.Len()
+	}
+	t.Logf("%d bytes compressed", sum)
+	if sum > most {
+		t.Errorf("%d bytes compressed, want at most %d", sum, most)
 	}
 }
 

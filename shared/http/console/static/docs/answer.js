@@ -1,7 +1,7 @@
 // An answer of the service, fit for people.
 
-import { binary, cell } from "../console/cells.js";
-import { bytes, copy, grid, h } from "../console/dom.js";
+import { binary, cell } from "./cells.js";
+import { bytes, copy, grid, h } from "./dom.js";
 import { jsonOf, valuesOf } from "../console/values.js";
 
 const shownRows = 100;

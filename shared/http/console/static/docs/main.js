@@ -1,6 +1,6 @@
 // The page of the API: a list of the operations that can be searched, and the chosen one.
 
-import { dialog, field, h, problem, say, show } from "../console/dom.js";
+import { dialog, field, h, problem, say, show } from "./dom.js";
 import { base, groups, load, resolve, typeText } from "./document.js";
 import { line, members, prose } from "./schema.js";
 import { send, signIn, signedIn } from "./session.js";
@@ -62,7 +62,6 @@ function session() {
           return;
         }
         draw();
-        say("You are signed in.");
         main.focus();
       },
     }, field("Token or API key", token), h("p", { class: "quiet", id: "kept" }, "It stays in the memory of this page."), told, h("button", {}, "Sign in")));
@@ -156,7 +155,7 @@ function go() {
   if (operation) operationPage(operation);
   else if (name === "") overview();
   else show(main, problem({ message: `There is no operation ${name}.` }));
-  scrollTo(0, 0);
+  main.scrollTo(0, 0);
 }
 
 function showKeys() {

@@ -1,6 +1,6 @@
 // Schemas as lists that open.
 
-import { h } from "../console/dom.js";
+import { h } from "./dom.js";
 import { inner, resolve, typeText } from "./document.js";
 
 /** A text with its paragraphs, and code between back-quotes. */

@@ -1,6 +1,6 @@
 // The form that sends a request, and what came back.
 
-import { choice, copy, field, h, problem, show } from "../console/dom.js";
+import { choice, copy, field, h, problem, show } from "./dom.js";
 import { answerOf } from "./answer.js";
 import { base, resolve } from "./document.js";
 import { streamOf } from "./rows.js";
