@@ -92,7 +92,7 @@ func TestRowsThatAreLeftOutAreAboveTheLimit(t *testing.T) {
 				near := table.Near(codes, rows, rows, terms, limit, nil)
 				for row := range rows {
 					kept, scale := slices.Contains(near, int32(row)), math.Abs(float64(orAll(terms.Scales, row, 1, &allOne)[0]))
-					// The margin of a sum of floats in any order.
+					// The rounding error of a sum of floats in any order.
 					margin := scale*sizes[row]*float64(code)/(1<<24) + math.Abs(exact[row])/(1<<21)
 					slack := 2*scale*float64(table.half+2*table.margin+2*table.beside*terms.Zero) + 1e-4*(math.Abs(exact[row])+100) + 1e-5*float64(terms.Beside)
 					switch {
