@@ -48,7 +48,7 @@ func TestDashboardQueriesLoggedFields(t *testing.T) {
 			t.Errorf("no line has the field %s", field)
 		}
 	}
-	if !strings.Contains(string(source), `level, "request", attrs...`) {
+	if !strings.Contains(string(source), `level, "request", 0)`) {
 		t.Error("no line has the message request")
 	}
 	for name, context := range variants {
