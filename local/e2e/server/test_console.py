@@ -275,7 +275,7 @@ def test_an_empty_catalog_offers_ways_to_begin(page, server):
     press(page, "Show the token")
     assert server.token in page.locator("main").inner_text()
     page.get_by_role("button", name="Load the sample").click()
-    page.wait_for_function("location.hash === '#/table/sample/films'")
+    page.wait_for_url("**/#/table/sample/films")
     page.unroute("**/console/sample")
     page.route("**/console/sample", lambda route: route.fulfill(status=404, json={}))
     page.evaluate("location.hash = '#/'")
