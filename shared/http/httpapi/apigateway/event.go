@@ -161,11 +161,12 @@ func encodeV1(response *recorder) any {
 	}
 }
 
-// text returns the body in the form of an event: unchanged if its content type is JSON or text, and
-// as base64 otherwise.
+// text returns the body in the form of an event: unchanged if it is JSON or text that is not compressed,
+// and as base64 otherwise.
 func (w *recorder) text() (body string, isBase64 bool) {
 	kind, _, _ := mime.ParseMediaType(w.header.Get("Content-Type"))
-	if w.body.Len() == 0 || kind == "application/json" || strings.HasPrefix(kind, "text/") {
+	isText := kind == "application/json" || strings.HasPrefix(kind, "text/")
+	if w.body.Len() == 0 || isText && w.header.Get("Content-Encoding") == "" {
 		return w.body.String(), false
 	}
 	return base64.StdEncoding.EncodeToString(w.body.Bytes()), true

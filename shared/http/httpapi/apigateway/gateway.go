@@ -3,8 +3,8 @@
 // balancers. Only this package imports aws-lambda-go.
 //
 // A gateway delivers complete requests and takes complete responses of limited size. Bodies that
-// are neither JSON nor text are encoded as base64. A response that is too large, or that failed
-// while it was written, is never delivered in part: the client gets an error instead.
+// are neither JSON nor text, or are compressed, are encoded as base64. A response that is too large,
+// or that failed while it was written, is never delivered in part: the client gets an error instead.
 //
 // Function URLs and REST APIs can be configured to stream responses, which may then be larger.
 // Events do not show this configuration, so [Serve] takes it as a parameter. A streamed response

@@ -101,6 +101,19 @@ func TestRESTAPIEvent(t *testing.T) {
 	}
 }
 
+// The body of a compressed text cannot be a text.
+func TestCompressedResponsesAreBase64(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write([]byte{0x1f, 0x8b, 0xff})
+	})
+	got := invoke[events.APIGatewayProxyResponse](t, handler, restAPIEvent)
+	if !got.IsBase64Encoded || got.Body != "H4v/" {
+		t.Errorf("body %q, base64 %v", got.Body, got.IsBase64Encoded)
+	}
+}
+
 // The User-Agent that a REST API fills in for clients without one is not passed on.
 func TestRESTAPINamesNoClients(t *testing.T) {
 	for sent, want := range map[string]string{"curl/8": "curl/8", "AmazonAPIGateway_a1b2c3": ""} {
