@@ -46,7 +46,7 @@ test: tiltyard .venv/ready ## run the Go tests, and the real clients against the
 test-all: export E2E_MANY = 5
 test-all: export SIMULATION = -short
 test-all: ## run all checks: also lint, races, the functions, other clients, stores and the stacks; an hour
-	scripts/beside.sh 'nice -n 19 scripts/seaweedfs.sh || :' $(MAKE) lint test-go test-arm64 test-infra test-e2e test-clients test-stacks
+	scripts/beside.sh 'nice -n 19 scripts/seaweedfs.sh || :' $(MAKE) docs lint test-go test-arm64 test-infra test-e2e test-clients test-stacks
 	$(MAKE) test-stores
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter

@@ -40,13 +40,14 @@ def test_readme_fits_two_screens():
 
 
 # Packages that only one page needs, as that page imports them.
-NEEDS = {"from-pgvector": ["pgserver", "psycopg"]}
+NEEDS = {"from-chroma": ["chromadb"], "from-pgvector": ["pgserver", "psycopg"]}
 
 
 @pytest.mark.parametrize("page", [pages.DOCS / "start.md", *sorted((pages.DOCS / "guides").glob("*.md"))], ids=lambda page: page.stem)
 def test_page(page, tmp_path):
     for package in NEEDS.get(page.stem, []):
-        pytest.importorskip(package)  # installed where local/e2e/requirements.txt is
-        assert re.search(rf"^{package}\b", (ROOT / "local/e2e/requirements.txt").read_text(), re.MULTILINE)
+        pytest.importorskip(package)  # make installs it with the others
+        pinned = "".join((ROOT / "local/e2e" / name).read_text() for name in ("requirements.txt", "data.txt"))
+        assert re.search(rf"^{package}\b", pinned, re.MULTILINE)
     with pages.Reader(tmp_path) as reader:
         reader.read(page)
