@@ -9,7 +9,7 @@ if [ "${1:-}" = --serve ]; then
 	shift
 	exec .venv-docs/bin/mkdocs serve --strict "$@"
 fi
-.venv-docs/bin/mkdocs build --strict --quiet --clean "$@"
+.venv-docs/bin/mkdocs build --strict --clean "$@"
 # A page may link to other servers, but not load scripts, styles, fonts or pictures from them.
 if grep -rnE --include='*.html' '<(script|img|iframe|source)[^>]* src="?(https?:)?//|<link[^>]* rel="?(stylesheet|preconnect|preload)"?[^>]* href="?(https?:)?//' dist/docs; then
 	echo 'docs: these pages load something from another server' >&2
