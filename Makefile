@@ -19,7 +19,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda console screenshots check test test-all bench bench-peers bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
+.PHONY: help release run run-lambda docs console screenshots check test test-all bench bench-peers bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +46,7 @@ test: tiltyard .venv/ready ## run the Go tests, and the real clients against the
 test-all: export E2E_MANY = 5
 test-all: export SIMULATION = -short
 test-all: ## run all checks: also lint, races, the functions, other clients, stores and the stacks; an hour
-	scripts/beside.sh 'nice -n 19 scripts/seaweedfs.sh || :' $(MAKE) lint test-go test-arm64 test-infra test-e2e test-clients test-stacks
+	scripts/beside.sh 'nice -n 19 scripts/seaweedfs.sh || :' $(MAKE) docs lint test-go test-arm64 test-infra test-e2e test-clients test-stacks
 	$(MAKE) test-stores
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
@@ -125,6 +125,9 @@ figures: ## print figures of the source tree and their targets
 demo: tiltyard .venv/ready ## load, change, search and read back a real data set
 	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/demo.py $(ARGS)
 
+docs: .venv-docs/ready ## build the site of docs in dist/docs; ARGS=--serve shows it while it is edited
+	scripts/docs.sh $(ARGS)
+
 console: ## make the script of the console from shared/http/console/source (needs Node)
 	scripts/console.sh
 
@@ -132,7 +135,7 @@ screenshots: tiltyard .venv/ready ## take the pictures of the pages in docs/cons
 	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/server/test_console.py local/e2e/server/test_api_page.py
 
 clean: ## remove build results and installed tools; tables stay
-	rm -rf bin dist .tools .venv .venv-peers
+	rm -rf bin dist .tools .venv .venv-docs .venv-peers
 
 tiltyard:
 	@[ -e bin/tiltyard ] || echo 'compiling the server and all that it imports (a minute or two when nothing of it is compiled yet)'
@@ -157,6 +160,10 @@ test-e2e: build .venv/ready
 
 .venv/ready: local/e2e/requirements.txt local/e2e/data.txt
 	scripts/venv.sh .venv local/e2e/requirements.txt local/e2e/data.txt
+	@touch $@
+
+.venv-docs/ready: scripts/docs.txt
+	scripts/venv.sh .venv-docs $<
 	@touch $@
 
 # hnswlib is compiled when it is installed. Without a compiler, or a header that it needs, the others are compared.

@@ -1,4 +1,4 @@
-"""The snippets of README.md, run unchanged against an otherwise empty server."""
+"""The snippets of README.md, run unchanged against an otherwise empty server, and the pages that lead, read as pages.py does."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import pages
 from process import Server
 
 ROOT = pathlib.Path(__file__).parents[3]
@@ -36,3 +37,17 @@ def test_snippets_run(tmp_path):
 
 def test_readme_fits_two_screens():
     assert len((ROOT / "README.md").read_text().split()) <= 900
+
+
+# Packages that only one page needs, as that page imports them.
+NEEDS = {"from-chroma": ["chromadb"], "from-pgvector": ["pgserver", "psycopg"]}
+
+
+@pytest.mark.parametrize("page", [pages.DOCS / "start.md", *sorted((pages.DOCS / "guides").glob("*.md"))], ids=lambda page: page.stem)
+def test_page(page, tmp_path):
+    for package in NEEDS.get(page.stem, []):
+        pytest.importorskip(package)  # make installs it with the others
+        pinned = "".join((ROOT / "local/e2e" / name).read_text() for name in ("requirements.txt", "data.txt"))
+        assert re.search(rf"^{package}\b", pinned, re.MULTILINE)
+    with pages.Reader(tmp_path) as reader:
+        reader.read(page)
