@@ -13,10 +13,11 @@ import { Rows } from "./rows.jsx";
 import { noteTable } from "./searches.js";
 import { Moment, Problem, useAsync } from "./ui.jsx";
 import { Versions } from "./versions.jsx";
+import { Views } from "./views.jsx";
 
 const tabs = [
   ["", "Rows", Rows], ["overview", "Overview", Overview], ["versions", "Versions", Versions], ["compare", "Compare", Compare],
-  ["indices", "Indices", Indices], ["health", "Health", Health], ["embeddings", "Embeddings", Embeddings], ["access", "Access", Access],
+  ["indices", "Indices", Indices], ["views", "Views", Views], ["health", "Health", Health], ["embeddings", "Embeddings", Embeddings], ["access", "Access", Access],
 ];
 const recentVersions = 30;
 
