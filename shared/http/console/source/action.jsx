@@ -1,6 +1,6 @@
 // One change of a table or a view: its fields, the request as code, and the button that does it.
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "./api.js";
 import { Problem, Segments, Snippet } from "./ui.jsx";
 
@@ -18,10 +18,17 @@ function codeOf(language, names, { kind = "table", operation, body, python, impo
 
 /**
  * Change is { kind, operation, body, python, imports, cli }, without python where Python's client has no such call. Then
- * gets the answer of the service.
+ * gets the answer of the service. The form opens by a click, and whenever the count opened grows.
  */
-export function Action({ names, title, button, change, children, then }) {
+export function Action({ names, title, button, change, children, opened = 0, then }) {
   const [state, set] = useState({});
+  const element = useRef();
+  useEffect(() => {
+    if (opened === 0) return;
+    element.current.open = true;
+    element.current.scrollIntoView({ block: "nearest" });
+    element.current.querySelector("input, select, button").focus();
+  }, [opened]);
   const languages = [...(change.python ? ["Python"] : []), ...(change.cli ? ["Command line"] : []), "curl"];
   const [language, setLanguage] = useState(languages[0]);
   async function act(event) {
@@ -36,13 +43,13 @@ export function Action({ names, title, button, change, children, then }) {
     }
   }
   return (
-    <details class="card action">
+    <details class="card action" ref={element}>
       <summary>{title}</summary>
       <form onSubmit={act}>
         <div class="row">{children}<button class="main" disabled={state.busy}>{button}</button></div>
         {state.error && <Problem error={state.error} />}
       </form>
-      <Segments label="The same as code" value={language} onChange={setLanguage} options={languages.map((name) => [name, name])} />
+      {languages.length > 1 && <Segments label="The same as code" value={language} onChange={setLanguage} options={languages.map((name) => [name, name])} />}
       <Snippet text={codeOf(language, names, change)} label={`The change as ${language}`} />
     </details>
   );
