@@ -57,7 +57,7 @@ function line(names, at, version, { tags, restore }) {
   return [
     <><a href={tableLink(names, { version: version.version, branch: at.branch })} title="the rows of this version">{number(version.version)}</a>{tags.map((tag) => <span key={tag} class="badge">{tag}</span>)}</>, <Moment millis={version.timestamp_millis} />, ...holds,
     <span class="acts">
-      <a href={tableLink(names, { version: version.version, branch: at.branch })} aria-label={`Look at rows of version ${version.version}`}>Look at rows</a>
+      <a href={tableLink(names, { version: version.version, branch: at.branch })} aria-label={`Rows of version ${version.version}`}>Rows</a>
       {version.version > 1 && <a href={tableLink(names, { tab: "compare", branch: at.branch, a: version.version - 1, b: version.version })} aria-label={`Compare with the one before version ${version.version}`}>Compare with the one before</a>}
       {restore && <button class="plain small" aria-label={`Restore version ${version.version}`} onClick={restore}>Restore</button>}
     </span>,
