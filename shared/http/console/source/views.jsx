@@ -15,10 +15,8 @@ export function Views({ names, found, at, changed }) {
   if (at.branch) return <p class="empty">A view reads the table itself, not a branch of it.</p>;
   return <>
     {isView(found) && <View names={names} changed={changed} />}
-    <Loaded state={may}>{(allowed) => <>
-      <Readers names={names} />
-      {allowed("CreateMaterializedView") && <MakeView names={names} schema={found.schema} then={changed} />}
-    </>}</Loaded>
+    <Readers names={names} />
+    <Loaded state={may}>{(allowed) => allowed("CreateMaterializedView") && <MakeView names={names} schema={found.schema} then={changed} />}</Loaded>
   </>;
 }
 
@@ -88,6 +86,7 @@ function Readers({ names }) {
     const all = await Promise.all(views.map((name) => api.call(api.path("materialized_view", [...names.slice(0, -1), name], "describe")).then((view) => ({ name, view }), () => null)));
     return all.filter((one) => one && [...one.view.source_namespace || [], one.view.source_table].join("$") === names.join("$"));
   }, [names.join("$")]);
-  if (!state.value || state.value.length === 0) return null;
+  if (state.error || state.value?.length === 0) return <p class="quiet">No view in its namespace reads this table.</p>;
+  if (!state.value) return <p class="quiet" aria-busy="true">Looking for views …</p>;
   return <p>Views of this table in its namespace: {state.value.map(({ name }, i) => <span key={name}>{i > 0 && ", "}<a href={tableLink([...names.slice(0, -1), name], { tab: "views" })}>{name}</a></span>)}.</p>;
 }
