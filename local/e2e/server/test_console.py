@@ -1082,6 +1082,11 @@ def test_narrow_screens_and_both_schemes(browser, server, movies, module_space, 
     for parameters in PAGES:
         visit(page, module_space, **parameters)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, f"{parameters} is wider than the screen"
+    for place in ("#/", "#/jobs", "#/transactions", "#/load", "#/connect", "#/functions", f"#/secrets/{module_space}", "#/events"):
+        page.evaluate("hash => { location.hash = hash; }", place)
+        page.wait_for_timeout(100)
+        settle(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, f"{place} is wider than the screen"
     visit(page, module_space)
     shoot(page, f"narrow-{scheme}")
     page.get_by_role("button", name="Tables").click()

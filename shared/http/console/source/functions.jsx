@@ -44,7 +44,7 @@ function Made({ list, root }) {
   return <>
     <List caption="Made here" list={list} uses={uses.value} />
     {uses.value ? <p class="quiet">{count(uses.value.tables, "table was", "tables were")} looked at{uses.value.more && ", the first of more"}{uses.value.unreadable > 0 && `; ${number(uses.value.unreadable)} of them cannot be read`}.</p> :
-      <button disabled={asked && uses.busy} onClick={() => setAsked(true)}>{asked && !uses.error ? "Looking at the tables …" : "Find the columns that they compute"}</button>}
+      <p><button disabled={asked && uses.busy} onClick={() => setAsked(true)}>{asked && !uses.error ? "Looking at the tables …" : "Find the columns that they compute"}</button></p>}
     {uses.error && <Problem error={uses.error} />}
   </>;
 }

@@ -68,6 +68,7 @@ function Links({ page }) {
     const [may, events] = await Promise.all([api.allowed([]), eventsOffered()]);
     return [may("ListFunctions") && ["functions", "Functions"], may("ListSecrets") && ["secrets", "Secrets"], events && ["events", "Events"]].filter(Boolean);
   }, []);
+  useEffect(() => document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [page, value]);
   return [["", "Home"], ["jobs", "Jobs"], ["transactions", "Transactions"], ...(value || [])]
     .map(([name, text]) => <a key={name} href={`#/${name}`} aria-current={page === name ? "page" : undefined}>{text}</a>);
 }

@@ -27,6 +27,7 @@ export function TablePage({ names, parameters, listChanged }) {
   const [round, setRound] = useState(0); // of changes that were made on this page
   const state = useAsync(() => api.describe(names, at), [key, at.version, at.branch, round]);
   useEffect(() => noteTable(names), [key]);
+  useEffect(() => document.querySelector("[role=tab][aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [parameters.tab]);
   const found = state.value && state.value.table === names.at(-1) ? state.value : null;
   const tab = tabs.find(([name]) => name === (parameters.tab || "")) || tabs[0];
   const Content = tab[2];
