@@ -706,6 +706,10 @@ def test_a_change_is_taken_back_from_the_list_of_versions(page, db, module_space
     changed = differing(page)
     assert len(changed) == 10 and all(row[0] == "± changed" and row[2] == "rating" and row[4] == "0" for row in changed)
     page.go_back()
+    press(page, "the last day")
+    assert "a=1" in page.url and "b=2" in page.url and differing(page) == changed
+    page.get_by_text("The oldest version is younger than that.").wait_for()
+    page.go_back()
     page.get_by_role("link", name="Rows of version 1", exact=True).click()
     page.locator("#results [role=gridcell]").first.wait_for()
     settle(page)
@@ -821,7 +825,7 @@ def test_embeddings_are_drawn_and_lead_to_a_search(page, movies, module_space):
     plot.wait_for()
     settle(page)
     page.get_by_text("laid out so that neighbours lie together").wait_for()
-    genres = dict(re.match(r"(\D+) (\d+)", text.strip()).groups() for text in page.locator(".legend li").all_inner_texts())
+    genres = dict(re.match(r"(\D+?)\s+(\d+)", text.strip()).groups() for text in page.locator(".legend li").all_inner_texts())
     rows = movies.search().limit(1000).to_arrow()
     assert {name: int(n) for name, n in genres.items()} == {name: rows["genre"].to_pylist().count(name) for name in GENRES}
     shoot(page, "embeddings")

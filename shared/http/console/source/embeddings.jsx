@@ -9,7 +9,7 @@ import { Plot } from "./plot.jsx";
 import { PointCard } from "./pointcard.jsx";
 import { plainColumns, vectorColumns } from "./schema.js";
 import { Choice, Field, Problem, Segments } from "./ui.jsx";
-import { readVectors } from "./vectors.js";
+import { readValues, readVectors } from "./vectors.js";
 import { textOf, valuesOf } from "../static/console/values.js";
 
 const counts = [["1000", "1,000"], ["10000", "10,000"], ["100000", "100,000"]];
@@ -28,40 +28,49 @@ export function Embeddings({ names, found, at }) {
   return <>
     <div class="row">
       <Field label="Vectors"><Choice name="column" options={vectors} value={asked.column} onChange={change("column")} /></Field>
-      <Field label="Colour and sign by"><Choice name="group" options={[["", "nothing"], ...plain]} value={asked.by ?? state.read?.by ?? ""} onChange={change("by")} /></Field>
+      <Field label="Colour and sign by"><Choice name="group" options={[["", "nothing"], ...plain]} value={asked.by ?? state.colour?.by ?? ""} onChange={change("by")} /></Field>
       <Field label="Rows"><Choice name="count" options={counts.filter(([value], i) => i === 0 || Number(value) <= most)} value={asked.count} onChange={change("count")} /></Field>
       <Field label="Layout"><Choice name="layout" options={layouts} value={asked.layout} onChange={change("layout")} /></Field>
     </div>
     {state.error ? <Problem error={state.error} /> : !state.read ? <p class="quiet waiting" aria-busy="true">Reading vectors{state.rows > 0 && `: ${number(state.rows)}`} …</p> :
-      state.read.n === 0 ? <p class="empty">No row has a vector.</p> : !state.places ? <p class="quiet waiting" aria-busy="true">Laying out {count(state.read.n, "vector")} …</p> :
+      state.read.n === 0 ? <p class="empty">No row has a vector.</p> : !state.places || !state.colour ? <p class="quiet waiting" aria-busy="true">Laying out {count(state.read.n, "vector")} …</p> :
         <Scatter key={state.read.key} names={names} at={at} schema={schema} column={asked.column} layout={asked.layout} {...state} />}
   </>;
 }
 
-/** Reads the vectors that are asked for, and lays them out: { read, places, kind, progress, rows, error }. */
+/** Reads the vectors that are asked for, and lays them out: { read, colour, places, kind, progress, rows, error }. */
 function useVectors(names, at, schema, { column, by, count: wanted, size, layout }) {
   const [state, set] = useState({});
   const worker = useRef(null);
+  const add = (more) => set((last) => ({ ...last, ...more }));
   useEffect(() => () => worker.current?.terminate(), []);
   useEffect(() => {
     if (!column) return undefined;
-    const control = new AbortController();
+    const control = new AbortController(), quiet = (error) => control.signal.aborted || add({ error });
+    worker.current?.terminate();
     set({});
-    (async () => {
-      const group = by ?? await telling(names, at, schema);
-      const read = await readVectors(names, at, { column, by: group, count: wanted, size }, (rows) => control.signal.aborted || set((last) => ({ ...last, rows })), control.signal);
+    readVectors(names, at, { column, count: wanted, size }, (rows) => control.signal.aborted || add({ rows }), control.signal).then(({ matrix, ...read }) => {
       if (control.signal.aborted) return;
-      const { matrix, ...rest } = read;
-      worker.current?.terminate();
       worker.current = new Worker(new URL("layout.js", document.baseURI), { type: "module" });
-      worker.current.onmessage = ({ data }) => set((last) => data.places ? { ...last, places: data.places, kind: data.kind, progress: undefined } : { ...last, progress: data.progress });
-      worker.current.onerror = () => set({ error: new Error("The vectors could not be laid out.") });
+      worker.current.onmessage = ({ data }) => add(data.places ? { places: data.places, kind: data.kind, progress: undefined } : { progress: data.progress });
+      worker.current.onerror = () => add({ error: new Error("The vectors could not be laid out.") });
       worker.current.postMessage({ matrix, n: read.n, size }, [matrix.buffer]);
       worker.current.postMessage({ kind: "pca" });
-      set({ read: { ...rest, by: group, key: [column, group, wanted].join(" ") } });
-    })().catch((error) => error.name === "AbortError" || control.signal.aborted || set({ error }));
+      add({ read: { ...read, key: [column, wanted].join(" ") } });
+    }).catch(quiet);
     return () => control.abort();
-  }, [names.join("$"), JSON.stringify(at), column, by, wanted]);
+  }, [names.join("$"), JSON.stringify(at), column, wanted]);
+  // Another column of colours leaves the vectors as they are.
+  useEffect(() => {
+    if (!state.read) return undefined;
+    const control = new AbortController();
+    (async () => {
+      const group = by ?? await telling(names, at, schema);
+      const values = group ? await readValues(names, at, state.read.parts, group, control.signal) : [];
+      if (!control.signal.aborted) add({ colour: { by: group, values } });
+    })().catch((error) => control.signal.aborted || add({ error }));
+    return () => control.abort();
+  }, [state.read, by]);
   // The principal components are shown at once, and the other layout when it is there.
   useEffect(() => { if (state.places && state.kind !== layout) worker.current.postMessage({ kind: layout }); }, [layout, state.read, Boolean(state.places)]);
   return state;
@@ -78,8 +87,8 @@ async function telling(names, at, schema) {
   }) || "";
 }
 
-function Scatter({ names, at, schema, column, layout, read, places, kind, progress }) {
-  const groups = useMemo(() => grouping(read.values, read.n), [read]);
+function Scatter({ names, at, schema, column, layout, read, colour, places, kind, progress }) {
+  const groups = useMemo(() => grouping(colour.values, read.n), [read, colour]);
   const [mode, setMode] = useState("move");
   const [marked, setMarked] = useState(null);
   const view = useRef();
@@ -87,7 +96,7 @@ function Scatter({ names, at, schema, column, layout, read, places, kind, progre
   const mark = (next, added = false) => setMarked(added && marked ? next.map((one, i) => one | marked[i]) : next.some(Boolean) ? next : null);
   const open = (i) => go(tableLink(names, { ...at, q: `like:_rowid=${read.ids[i]}`, column }));
   const openMarked = () => go(tableLink(names, { ...at, q: `_rowid IN (${chosen.slice(0, mostOpened).join(", ")})` }));
-  const Card = useMemo(() => ({ i }) => <PointCard names={names} at={at} schema={schema} id={read.ids[i]} by={read.by} group={read.values[i]} />, [read]);
+  const Card = useMemo(() => ({ i }) => <PointCard names={names} at={at} schema={schema} id={read.ids[i]} by={colour.by} group={colour.values[i]} />, [read, colour]);
   const waiting = kind !== layout;
   return (
     <figure>
@@ -103,7 +112,7 @@ function Scatter({ names, at, schema, column, layout, read, places, kind, progre
       </div>
       <Plot label={`${number(read.n)} vectors in the plane`} places={places} groups={groups} marked={marked} mode={mode} onMark={mark} onOpen={open} onEscape={() => setMarked(null)} view={view} Card={Card} />
       <figcaption>
-        <ul class="legend" aria-label={read.by ? `Groups by ${read.by}` : "Groups"}>{groups.names.map((name, i) => (
+        <ul class="legend" aria-label={colour.by ? `Groups by ${colour.by}` : "Groups"}>{groups.names.map((name, i) => (
           <li key={name}><button class="plain small" title="Mark these rows" onClick={() => mark(groups.of.map((group) => group === i ? 1 : 0))}>
             <svg viewBox="0 0 12 12" width={12} height={12} class={`group-${i}`} aria-hidden="true">{signs[i](6, 6)}</svg> {name || "rows"} <small class="quiet">{number(groups.counts[i])}</small></button></li>))}</ul>
         <p class="quiet">{number(read.n)} of {number(read.all)} rows{read.n < read.all && ", from evenly spread places"}, {kind === "umap" ? "laid out so that neighbours lie together; distances between groups mean little" : "along the two directions in which they differ most"}. A click on a row searches for rows like it.</p>

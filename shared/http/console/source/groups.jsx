@@ -28,7 +28,7 @@ export function grouping(values, n) {
     const sorted = values.map(Number).sort((a, b) => a - b);
     const bounds = Array.from({ length: 5 }, (_, i) => sorted[Math.floor(i * (sorted.length - 1) / 4)]);
     values.forEach((value, i) => { of[i] = Math.max(0, Math.min(3, bounds.findLastIndex((low) => Number(value) >= low))); });
-    return counted([0, 1, 2, 3].map((i) => `${Number(bounds[i].toPrecision(3))} to ${Number(bounds[i + 1].toPrecision(3))}`), of);
+    return counted([0, 1, 2, 3].map((i) => `${Number(bounds[i].toPrecision(6))} to ${Number(bounds[i + 1].toPrecision(6))}`), of);
   }
   const kept = [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name);
   const names = kept.length > groups ? [...kept.slice(0, groups - 1), "others"] : kept, place = new Map(kept.slice(0, names.length).map((name, i) => [name, i]));

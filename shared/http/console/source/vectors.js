@@ -6,38 +6,57 @@ import { isNull, numbersOf, textOf, valuesOf } from "../static/console/values.js
 const atOnce = 2, smallest = 100, largest = 5000; // rows of a request
 
 /**
- * Reads up to count vectors of a column, with what another column has in their rows. Returns { all, n, size, ids, values,
- * matrix }, where matrix has n times size numbers. Progress gets the number of rows that were read.
+ * Reads up to count vectors of a column. Returns { all, n, size, ids, parts, matrix }: matrix has n times size numbers, and
+ * parts tell where the rows are. Progress gets the number of rows that were read.
  */
-export async function readVectors(names, at, { column, by, count, size }, progress, signal) {
+export async function readVectors(names, at, { column, count, size }, progress, signal) {
   const all = await api.call(api.ofTable(names, "count_rows"), at, { signal }), wanted = Math.min(all, count);
   const each = Math.max(smallest, Math.min(largest, Math.ceil(wanted / 10))), pieces = Math.ceil(wanted / each);
-  const starts = Array.from({ length: pieces }, (_, i) => all <= count ? i * each : Math.floor(i * (all - each) / Math.max(1, pieces - 1)));
-  const matrix = new Float32Array(wanted * size), ids = [], values = [], columns = { column_names: [...new Set([column, by].filter(Boolean))] };
-  const parts = new Array(pieces);
-  let next = 0, read = 0;
-  await Promise.all(Array.from({ length: atOnce }, async () => {
-    while (next < pieces) {
-      const i = next++;
-      parts[i] = partOf(await api.rows(api.ofTable(names, "query"), { ...at, with_row_id: true, offset: starts[i], k: Math.min(each, wanted - i * each), columns }, signal), column, by, size);
-      read += parts[i].ids.length;
-      progress(read);
-    }
-  }));
-  let n = 0;
+  const places = Array.from({ length: pieces }, (_, i) => ({ offset: all <= count ? i * each : Math.floor(i * (all - each) / Math.max(1, pieces - 1)), k: Math.min(each, wanted - i * each) }));
+  let read = 0;
+  const parts = await some(places, async (place) => {
+    const part = partOf(await query(names, at, place, column, signal), column, size);
+    read += part.ids.length;
+    progress(read);
+    return { ...place, ...part };
+  });
+  const n = parts.reduce((sum, part) => sum + part.ids.length, 0), matrix = new Float32Array(n * size);
+  let from = 0;
   for (const part of parts) {
-    matrix.set(part.matrix, n * size);
-    n += part.ids.length;
-    for (let i = 0; i < part.ids.length; i++) ids.push(part.ids[i]);
-    for (let i = 0; i < part.values.length; i++) values.push(part.values[i]);
+    matrix.set(part.matrix, from * size);
+    from += part.ids.length;
   }
-  return { all, n, size, ids, values, matrix: matrix.subarray(0, n * size).slice() };
+  return { all, n, size, ids: parts.flatMap((part) => part.ids), parts: parts.map(({ offset, k, kept }) => ({ offset, k, kept })), matrix };
 }
 
-/** What an answer holds of the rows that have a vector. */
-function partOf(answer, column, by, size) {
-  const vectors = valuesOf(answer.getChild(column)), rowids = valuesOf(answer.getChild("_rowid")), groups = by ? valuesOf(answer.getChild(by)) : null;
-  const matrix = new Float32Array(vectors.length * size), ids = [], values = [];
+/** What another column has in the rows of the parts, as texts. */
+export async function readValues(names, at, parts, column, signal) {
+  const lists = await some(parts, async (part) => {
+    const values = valuesOf((await query(names, at, part, column, signal)).getChild(column));
+    return part.kept.map((i) => textOf(values[i]));
+  });
+  return lists.flat();
+}
+
+const query = (names, at, { offset, k }, column, signal) => api.rows(api.ofTable(names, "query"), { ...at, with_row_id: true, offset, k, columns: { column_names: [column] } }, signal);
+
+/** Does something for each of a list, two at a time, since the answers are large. */
+async function some(list, work) {
+  const results = new Array(list.length);
+  let next = 0;
+  await Promise.all(Array.from({ length: atOnce }, async () => {
+    while (next < list.length) {
+      const i = next++;
+      results[i] = await work(list[i]);
+    }
+  }));
+  return results;
+}
+
+/** The vectors of an answer, and which of its rows have one. */
+function partOf(answer, column, size) {
+  const vectors = valuesOf(answer.getChild(column)), rowids = valuesOf(answer.getChild("_rowid"));
+  const matrix = new Float32Array(vectors.length * size), ids = [], kept = [];
   vectors.forEach((vector, i) => {
     if (isNull(vector)) return;
     const flat = vector.data.children[0].values;
@@ -46,7 +65,7 @@ function partOf(answer, column, by, size) {
     if (!numbers) return;
     matrix.set(numbers, ids.length * size);
     ids.push(textOf(rowids[i]));
-    if (groups) values.push(textOf(groups[i]));
+    kept.push(i);
   });
-  return { matrix: matrix.subarray(0, ids.length * size), ids, values };
+  return { matrix: matrix.subarray(0, ids.length * size), ids, kept };
 }

@@ -6,6 +6,7 @@ import * as api from "./api.js";
 import { bytes, number } from "./format.js";
 import { address, tableLink } from "./place.js";
 import { Restore } from "./restore.jsx";
+import { Since } from "./since.jsx";
 import { Field, Loaded, Moment, Problem, Table, say, useAsync } from "./ui.jsx";
 
 const step = 25; // versions that are shown at once
@@ -22,6 +23,7 @@ export function Versions({ names, found, at, changed }) {
   const add = () => page(next).then((answer) => setMore((all) => ({ versions: [...all.versions, ...answer.versions], page_token: answer.page_token || "" })), (error) => setMore((all) => ({ ...all, error })));
   return (
     <Loaded state={state}>{([first, tags, may]) => <>
+      <Since names={names} branch={branch} latest={latestOf(first, found)} />
       <Table caption="Versions, newest first" head={head} right={[0, 4, 5, 6, 7]} rows={[...first.versions, ...more.versions].map((version) => line(names, at, version, {
         tags: Object.entries(tags.tags).filter(([, tag]) => (tag.branch || "") === (at.branch || "") && tag.version === version.version).map(([name]) => name),
         restore: may("RestoreTable") && !at.branch && version.version !== latestOf(first, found) && (() => ask((last) => ({ version: version.version, opened: last.opened + 1 }))),
