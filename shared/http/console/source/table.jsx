@@ -35,7 +35,7 @@ export function TablePage({ names, parameters, listChanged }) {
     <div class={`table-page ${tab[0] === "" ? "fills" : ""}`}>
       <div class="table-head">
         <h1>{names.slice(0, -1).map((name) => <span class="crumb" key={name}>{name} / </span>)}{names.at(-1)}</h1>
-        {found && !found.is_only_declared && <At names={names} parameters={parameters} found={found} round={round} />}
+        {!found ? <div class="at" /> : !found.is_only_declared && <At names={names} parameters={parameters} found={found} round={round} />}
       </div>
       <div role="tablist" aria-label="Parts of the page" onKeyDown={(event) => moveTab(event)}>
         {tabs.map(([name, text]) => (
