@@ -96,9 +96,9 @@ export async function sampleAvailable() {
 const rights = new Map(); // promises by the kind and the names of the object
 
 /**
- * The operations that the caller may do on a table, or on a namespace; everything is offered where the service does not
- * tell. The service tells nothing about functions, secrets and events: their writes is whether a token may write at all,
- * which it may where policies decide, until one of them refuses.
+ * Returns the operations that the caller may do on a table or a namespace, as a function of their names. If the service
+ * does not explain them, all are offered. It explains no rights on functions, secrets and events; for these, writes is
+ * whether the token may write at all. Where policies decide, writes is true, and the refusal of a policy is shown.
  */
 export function allowed(names, kind = "Table") {
   const key = [kind, ...names].join("$");

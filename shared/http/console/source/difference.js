@@ -42,10 +42,10 @@ const idOf = (record) => textOf(record._rowid);
 const filterOf = (ids) => ({ filter: `_rowid IN (${ids})`, k: ids.length });
 const chunks = (list, size) => Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size));
 
-/** What is told where the service lists fewer rows than there are, and no key leads to the others. */
+/** The remark for lists of ids that are not complete, where no key leads to the other rows. */
 const limited = ({ cut, count }) => cut ? ` The service lists the first ${number(mostIds)} rows of each kind; ${number(count)} rows were written in all. Match the rows by a key to compare all of them.` : "";
 
-/** Ids that stay: the rows that are in both versions have the same ones. */
+/** Ids stay, so they match the rows of both versions. */
 async function* byIds(context) {
   const { read: rows, a, b, told, progress } = context, name = nameBy(context.field);
   let seen = 0;
@@ -65,7 +65,7 @@ async function* byIds(context) {
   }
 }
 
-/** Ids that change with the place of a row: a key tells which removed and added rows are versions of one row. */
+/** Ids change when a row moves, so a key matches removed and added rows. */
 async function* byListedKeys(context) {
   const { read: rows, a, b, told, field, progress } = context;
   const keysOf = async (version, ids) => (await Promise.all(chunks(ids, 5000).map((some) => rows(version, { ...filterOf(some), columns: { column_names: [field.name] } })))).flat();

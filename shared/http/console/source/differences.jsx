@@ -8,7 +8,7 @@ import { Problem } from "./ui.jsx";
 
 const pageLines = 50, mostColumns = 6; // that are shown of a row which the other version lacks
 
-/** Versions are the two numbers, and field is the column that tells which rows are one; without it their ids do. */
+/** Versions are two numbers. Rows are matched by the column field, and without it by their ids. */
 export function Differences({ names, at, versions, field }) {
   const [state, set] = useState({ busy: true, pages: [] });
   const [page, setPage] = useState(0);

@@ -12,7 +12,7 @@ const types = [["", "all"], ["tiltyard.table.committed", "commits to tables"], [
 
 let offered = null;
 
-/** Whether the server keeps events that the token may read. It is asked once in a session. */
+/** Whether the server keeps events that the token may read. It is requested once in a session. */
 export const eventsOffered = () => offered ||= list("latest", {}).then(() => true, () => false);
 session.subscribe(() => { offered = null; });
 

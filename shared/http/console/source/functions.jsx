@@ -49,7 +49,7 @@ function Made({ list, root }) {
   </>;
 }
 
-/** Functions that are part of the deployment have one version, and nothing else to tell. */
+/** The table of functions. With own, those of the deployment, which have one version and therefore fewer columns. */
 function List({ caption, list, uses, own = false }) {
   const head = ["Function", "Takes", "Returns", ...(own ? [] : ["Runs as", "Version", "Made", ...(uses ? ["Computes"] : [])])];
   return <Table caption={caption} head={head} rows={list.flatMap(({ names, versions }) => versions.map((of, i) => [

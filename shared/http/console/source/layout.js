@@ -3,7 +3,7 @@
 
 import { UMAP } from "umap-js";
 
-const components = 32; // that neighbours are told by
+const components = 32; // by which neighbours are found
 const landmarks = 4000; // vectors that UMAP lays out; others are placed between the nearest of them
 const rounds = 12, learned = 4000; // of the iteration that finds the components, and vectors that it looks at
 

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Action } from "./action.jsx";
 import { Field } from "./ui.jsx";
 
-/** Version is the proposed one; opened counts how often somebody has asked for the form. Then gets what to say. */
+/** Version is the proposed one; opened counts the requests to open the form. Then gets the text of the success. */
 export function Restore({ names, latest, version: proposed, opened = 0, then }) {
   const [version, setVersion] = useState(proposed);
   useEffect(() => setVersion(proposed), [proposed, opened]);

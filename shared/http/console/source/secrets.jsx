@@ -40,7 +40,7 @@ export function Secrets({ root }) {
 /** The value as a field that hides it. It is gone from the page as soon as it is sent. */
 const Value = () => <Field label="Value"><input name="value" type="password" required autocomplete="off" /></Field>;
 
-/** Sends a form about a secret, and tells what went wrong. */
+/** The state of a form about a secret, with what went wrong, and a function that sends it. */
 function useSend() {
   const [state, set] = useState({});
   const send = async (work) => {

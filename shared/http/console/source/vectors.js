@@ -7,7 +7,7 @@ const atOnce = 2, smallest = 100, largest = 5000; // rows of a request
 
 /**
  * Reads up to count vectors of a column. Returns { all, n, size, ids, parts, matrix }: matrix has n times size numbers, and
- * parts tell where the rows are. Progress gets the number of rows that were read.
+ * parts hold the places of the rows. Progress gets the number of rows that were read.
  */
 export async function readVectors(names, at, { column, count, size }, progress, signal) {
   const all = await api.call(api.ofTable(names, "count_rows"), at, { signal }), wanted = Math.min(all, count);
