@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make the script of the console from its sources. With --check nothing is written, and the script fails unless the
+# Make the scripts of the console from their sources. With --check nothing is written, and the script fails unless the
 # committed files are those that the sources make; without Node it then only prints that it could not check.
 set -eu
 cd "$(dirname "$0")/.."
@@ -11,8 +11,11 @@ if [ "${1:-}" = --check ] && ! command -v npm >/dev/null; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-scripts/npm.sh $source esbuild main=$source/main.jsx --bundle --splitting --minify --format=esm --target=es2022 --jsx=automatic \
-	--jsx-import-source=preact --legal-comments=none --chunk-names='[name]' --outdir="$work" --log-level=warning
+bundle() {
+	scripts/npm.sh $source esbuild "$@" --bundle --minify --format=esm --target=es2022 --legal-comments=none --outdir="$work" --log-level=warning
+}
+bundle main=$source/main.jsx --splitting --chunk-names='[name]' --jsx=automatic --jsx-import-source=preact
+bundle layout=$source/layout.js # a worker, which shares no code with the pages
 if [ "${1:-}" != --check ]; then
 	cp "$work"/*.js $built
 	exit

@@ -40,7 +40,7 @@ def sign_in(page, token: str) -> None:
 
 
 def visit(page, operation: str) -> None:
-    """Opens an operation without loading the page again, which would sign out."""
+    """Opens an operation without loading the page again."""
     page.evaluate("name => { location.hash = `#/${name}`; }", operation)
     page.get_by_role("heading", level=1, name=operation, exact=True).wait_for()
 
@@ -101,7 +101,7 @@ def test_operations_are_found_and_tried(page, server, db, module_space):
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith(f"curl -X POST '{server.url}/v1/table/{module_space}%24points/query'")
     assert server.token not in copied
-    kept = page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])")
+    kept = page.evaluate("JSON.stringify([localStorage, document.cookie, location.href])")
     assert server.token not in kept
     page.locator("#leave").click()
     page.locator("input[name=token]").wait_for()

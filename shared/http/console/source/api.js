@@ -93,17 +93,23 @@ export async function sampleAvailable() {
   return answer ? (await answer.json().catch(() => ({}))).available === true : false;
 }
 
-const rights = new Map(); // promises by the names of the object
+const rights = new Map(); // promises by the kind and the names of the object
 
-/** The operations that the caller may do on an object; everything is offered where the service does not say. */
-export function allowed(names) {
-  const key = names.join("$");
+/**
+ * Returns the operations that the caller may do on a table or a namespace, as a function of their names. If the service
+ * does not explain them, all are offered. It explains no rights on functions, secrets and events; for these, writes is
+ * whether the token may write at all. Where policies decide, writes is true, and the refusal of a policy is shown.
+ */
+export function allowed(names, kind = "Table") {
+  const key = [kind, ...names].join("$");
   if (!rights.has(key)) {
-    rights.set(key, call("v1/access/explain", { object_id: names }).then(
+    rights.set(key, call("v1/access/explain", { object_id: names, ...(names.length > 0 ? { kind } : {}) }).then(
       (answer) => {
-        const may = new Set(answer.operations.filter((one) => one.allowed).map((one) => one.operation));
-        return (operation) => may.has(operation);
-      }, () => () => true));
+        const able = new Set(answer.operations.filter((one) => one.allowed).map((one) => one.operation));
+        const may = (operation) => able.has(operation);
+        may.writes = answer.by_policies || answer.operations.some((one) => one.allowed && one.access === "write");
+        return may;
+      }, () => Object.assign(() => true, { writes: true })));
   }
   return rights.get(key);
 }

@@ -42,7 +42,11 @@ export function Connect() {
       <Snippet text={snippets[language]} label={`Code for ${language}`} />
       <p class="row tight"><span class="quiet">The token is read from the variable <code>TOKEN</code>.</span>
         <button class="small" aria-pressed={shown} onClick={() => setShown(!shown)}>{shown ? "Hide the token" : "Show the token"}</button>
-        {shown && <><code class="token">{session.token()}</code><button class="small" onClick={() => copy(`export TOKEN='${session.token()}'`)}>Copy as export</button></>}</p>
+        {shown && <Token />}</p>
+      {shown && session.byLink() && <p class="note" role="note">A link signed you in, so this token ends with your session: after 30 minutes without a request, or when you sign out. Programs need the token of the server:
+        the one that the server printed at its start, or was given as <code>--token</code> or <code>TILTYARD_TOKEN</code>.</p>}
     </section>
   );
 }
+
+const Token = () => <><code class="token">{session.token()}</code><button class="small" onClick={() => copy(`export TOKEN='${session.token()}'`)}>Copy as export</button></>;

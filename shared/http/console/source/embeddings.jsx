@@ -1,153 +1,122 @@
-// A sample of a column of vectors in the plane of its two principal components.
+// A sample of a column of vectors in the plane: laid out by a worker, marked by an outline, and opened as rows.
 
-import { useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as api from "./api.js";
-import { number } from "./format.js";
-import { tableLink } from "./place.js";
+import { count, number } from "./format.js";
+import { grouping, signs } from "./groups.jsx";
+import { go, tableLink } from "./place.js";
+import { Plot } from "./plot.jsx";
+import { PointCard } from "./pointcard.jsx";
 import { plainColumns, vectorColumns } from "./schema.js";
-import { Choice, Field, Loaded, useAsync } from "./ui.jsx";
-import { numbersOf, records, textOf, valuesOf } from "../static/console/values.js";
+import { Choice, Field, Problem, Segments } from "./ui.jsx";
+import { readValues, readVectors } from "./vectors.js";
+import { textOf, valuesOf } from "../static/console/values.js";
 
-const rounds = 30; // of the power iteration, which ends long before for vectors that have structure
-const most = 5000; // points
-const groups = 8; // that have a sign of their own; the rest share one
+const counts = [["1000", "1,000"], ["10000", "10,000"], ["100000", "100,000"]];
+const mostBytes = 400 << 20; // of vectors that are read
+const mostOpened = 2000; // rows that one address holds
+const layouts = [["umap", "by neighbours (UMAP)"], ["pca", "principal components"]];
 
 export function Embeddings({ names, found, at }) {
   const { schema } = found, vectors = vectorColumns(schema), plain = plainColumns(schema);
-  const [asked, setAsked] = useState({ column: vectors[0], by: null, count: 1000 });
-  const state = useAsync(async () => {
-    if (vectors.length === 0) return null;
-    const by = asked.by ?? await telling(names, at, schema);
-    return { by, ...await sample(names, at, { ...asked, by }) };
-  }, [names.join("$"), JSON.stringify(asked), JSON.stringify(at)]);
+  const [asked, setAsked] = useState({ column: vectors[0], by: null, count: "1000", layout: "umap" });
+  const size = schema.fields.find((f) => f.name === asked.column)?.type.length;
+  const most = Math.floor(mostBytes / 4 / (size || 1));
+  const state = useVectors(names, at, schema, { ...asked, size, count: Math.min(Number(asked.count), most) });
   if (vectors.length === 0) return <p class="empty">The table has no column of vectors.</p>;
   const change = (name) => (event) => setAsked({ ...asked, [name]: event.currentTarget.value });
   return <>
     <div class="row">
       <Field label="Vectors"><Choice name="column" options={vectors} value={asked.column} onChange={change("column")} /></Field>
-      <Field label="Colour and sign by"><Choice name="group" options={[["", "nothing"], ...plain]} value={asked.by ?? state.value?.by ?? ""} onChange={change("by")} /></Field>
-      <Field label="Rows"><Choice name="count" options={[["300", "300"], ["1000", "1,000"], ["5000", "5,000"]]} value={String(asked.count)} onChange={change("count")} /></Field>
+      <Field label="Colour and sign by"><Choice name="group" options={[["", "nothing"], ...plain]} value={asked.by ?? state.colour?.by ?? ""} onChange={change("by")} /></Field>
+      <Field label="Rows"><Choice name="count" options={counts.filter(([value], i) => i === 0 || Number(value) <= most)} value={asked.count} onChange={change("count")} /></Field>
+      <Field label="Layout"><Choice name="layout" options={layouts} value={asked.layout} onChange={change("layout")} /></Field>
     </div>
-    <Loaded state={state} label="Reading vectors">{(drawn) => <Scatter names={names} at={at} column={asked.column} {...drawn} />}</Loaded>
+    {state.error ? <Problem error={state.error} /> : !state.read ? <p class="quiet waiting" aria-busy="true">Reading vectors{state.rows > 0 && `: ${number(state.rows)}`} …</p> :
+      state.read.n === 0 ? <p class="empty">No row has a vector.</p> : !state.places || !state.colour ? <p class="quiet waiting" aria-busy="true">Laying out {count(state.read.n, "vector")} …</p> :
+        <Scatter key={state.read.key} names={names} at={at} schema={schema} column={asked.column} layout={asked.layout} {...state} />}
   </>;
+}
+
+/** Reads the vectors that are asked for, and lays them out: { read, colour, places, kind, progress, rows, error }. */
+function useVectors(names, at, schema, { column, by, count: wanted, size, layout }) {
+  const [state, set] = useState({});
+  const worker = useRef(null);
+  const add = (more) => set((last) => ({ ...last, ...more }));
+  useEffect(() => () => worker.current?.terminate(), []);
+  useEffect(() => {
+    if (!column) return undefined;
+    const control = new AbortController(), quiet = (error) => control.signal.aborted || add({ error });
+    worker.current?.terminate();
+    set({});
+    readVectors(names, at, { column, count: wanted, size }, (rows) => control.signal.aborted || add({ rows }), control.signal).then(({ matrix, ...read }) => {
+      if (control.signal.aborted) return;
+      worker.current = new Worker(new URL("layout.js", document.baseURI), { type: "module" });
+      worker.current.onmessage = ({ data }) => add(data.places ? { places: data.places, kind: data.kind, progress: undefined } : { progress: data.progress });
+      worker.current.onerror = () => add({ error: new Error("The vectors could not be laid out.") });
+      worker.current.postMessage({ matrix, n: read.n, size }, [matrix.buffer]);
+      worker.current.postMessage({ kind: "pca" });
+      add({ read: { ...read, key: [column, wanted].join(" ") } });
+    }).catch(quiet);
+    return () => control.abort();
+  }, [names.join("$"), JSON.stringify(at), column, wanted]);
+  // Another column of colours leaves the vectors as they are.
+  useEffect(() => {
+    if (!state.read) return undefined;
+    const control = new AbortController();
+    (async () => {
+      const group = by ?? await telling(names, at, schema);
+      const values = group ? await readValues(names, at, state.read.parts, group, control.signal) : [];
+      if (!control.signal.aborted) add({ colour: { by: group, values } });
+    })().catch((error) => control.signal.aborted || add({ error }));
+    return () => control.abort();
+  }, [state.read, by]);
+  // The principal components are shown at once, and the other layout when it is there.
+  useEffect(() => { if (state.places && state.kind !== layout) worker.current.postMessage({ kind: layout }); }, [layout, state.read, Boolean(state.places)]);
+  return state;
 }
 
 /** The first column that divides some rows into few groups, if there is one. */
 async function telling(names, at, schema) {
   const columns = plainColumns(schema);
   if (columns.length === 0) return "";
-  const some = await api.rows(api.path("table", names, "query"), { ...at, k: 100, columns: { column_names: columns } });
+  const some = await api.rows(api.ofTable(names, "query"), { ...at, k: 100, columns: { column_names: columns } });
   return columns.find((name) => {
     const values = new Set(valuesOf(some.getChild(name)).map(textOf));
-    return values.size > 1 && values.size <= groups;
+    return values.size > 1 && values.size <= signs.length;
   }) || "";
 }
 
-/** Takes rows from evenly spread places of the table, since tables are often ordered. */
-async function sample(names, at, { column, by, count: text }) {
-  const pieces = 10, count = Math.min(Number(text), most);
-  const all = await api.call(api.path("table", names, "count_rows"), at);
-  const each = Math.ceil(count / pieces);
-  const starts = all <= count ? [0] : Array.from({ length: pieces }, (_, i) => Math.floor(i * (all - each) / (pieces - 1)));
-  const wanted = [...new Set([column, by].filter(Boolean))];
-  const answers = await Promise.all(starts.map((offset) => api.rows(api.path("table", names, "query"),
-    { ...at, with_row_id: true, offset, k: all <= count ? count : each, columns: { column_names: wanted } })));
-  const points = [];
-  for (const answer of answers) {
-    for (const record of records(answer)) {
-      const vector = numbersOf(record[column]);
-      if (vector) points.push({ vector, group: by ? textOf(record[by]) : "", id: textOf(record._rowid) });
-    }
-  }
-  project(points);
-  return { points, all };
-}
-
-/** Sets x and y of all points: their places along the two directions in which they differ most. */
-export function project(points) {
-  if (points.length === 0) return;
-  const size = points[0].vector.length;
-  const mean = new Float64Array(size);
-  for (const { vector } of points) vector.forEach((v, i) => { mean[i] += v / points.length; });
-  const centred = points.map(({ vector }) => Float64Array.from(vector, (v, i) => v - mean[i]));
-  const first = direction(centred, size, null);
-  const second = direction(centred, size, first);
-  points.forEach((point, i) => {
-    point.x = dot(centred[i], first);
-    point.y = dot(centred[i], second);
-  });
-}
-
-const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
-
-/** The direction in which the vectors differ most, at right angles to another, by power iteration. */
-function direction(vectors, size, other) {
-  let at = Float64Array.from({ length: size }, (_, i) => Math.cos(i + 1));
-  for (let round = 0; round < rounds; round++) {
-    const next = new Float64Array(size);
-    for (const vector of vectors) {
-      const share = dot(vector, at);
-      for (let i = 0; i < size; i++) next[i] += share * vector[i];
-    }
-    if (other) {
-      const share = dot(next, other);
-      for (let i = 0; i < size; i++) next[i] -= share * other[i];
-    }
-    const length = Math.sqrt(dot(next, next)) || 1;
-    at = next.map((v) => v / length);
-  }
-  return at;
-}
-
-/** The signs of groups: each differs in form, so that no one needs to see colours. */
-const signs = [
-  (x, y) => <circle cx={x} cy={y} r={3.2} />, (x, y) => <rect x={x - 3} y={y - 3} width={6} height={6} />,
-  (x, y) => <path d={`M${x} ${y - 4}l4 7h-8z`} />, (x, y) => <path d={`M${x} ${y - 4}l4 4-4 4-4-4z`} />,
-  (x, y) => <path d={`M${x - 4} ${y}h8M${x} ${y - 4}v8`} class="line" />, (x, y) => <path d={`M${x - 3} ${y - 3}l6 6m0-6l-6 6`} class="line" />,
-  (x, y) => <path d={`M${x} ${y + 4}l4-7h-8z`} />, (x, y) => <circle cx={x} cy={y} r={3} class="line" />,
-];
-
-/** Divides values into groups: numbers of many values by their size, others by what they are. */
-function grouping(points) {
-  const values = points.map((point) => point.group);
-  const distinct = [...new Set(values)];
-  if (distinct.length > groups && values.every((v) => v !== "" && Number.isFinite(Number(v)))) {
-    const sorted = values.map(Number).sort((a, b) => a - b);
-    const bounds = Array.from({ length: 5 }, (_, i) => sorted[Math.floor(i * (sorted.length - 1) / 4)]);
-    const name = (i) => `${Number(bounds[i].toPrecision(3))} to ${Number(bounds[i + 1].toPrecision(3))}`;
-    return [[0, 1, 2, 3].map(name), (value) => Math.max(0, Math.min(3, bounds.findLastIndex((low) => Number(value) >= low)))];
-  }
-  const counts = new Map();
-  for (const value of values) counts.set(value, (counts.get(value) || 0) + 1);
-  const kept = [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name);
-  const names = kept.length > groups ? [...kept.slice(0, groups - 1), "others"] : kept;
-  return [names, (value) => names.includes(value) ? names.indexOf(value) : names.length - 1];
-}
-
-function Scatter({ names, at, column, points, all }) {
-  if (points.length === 0) return <p class="empty">No row has a vector.</p>;
-  const [width, height, margin] = [800, 520, 16];
-  const [groupNames, groupOf] = grouping(points);
-  const scale = (key, size) => {
-    const values = points.map((point) => point[key]);
-    const low = Math.min(...values), high = Math.max(...values);
-    return (v) => margin + (size - 2 * margin) * (v - low) / (high - low || 1);
-  };
-  const x = scale("x", width), y = scale("y", height);
-  const marks = points.map((point) => {
-    const group = groupOf(point.group);
-    const name = [`_rowid = ${point.id}`, point.group].filter(Boolean).join(", ");
-    return (
-      <a key={point.id} href={tableLink(names, { ...at, q: `like:_rowid=${point.id}`, column })} aria-label={name} tabIndex={-1}>
-        <g class={`group-${group}`}><title>{name}</title>{signs[group](Number(x(point.x).toFixed(1)), Number((height - y(point.y)).toFixed(1)))}</g>
-      </a>);
-  });
+function Scatter({ names, at, schema, column, layout, read, colour, places, kind, progress }) {
+  const groups = useMemo(() => grouping(colour.values, read.n), [read, colour]);
+  const [mode, setMode] = useState("move");
+  const [marked, setMarked] = useState(null);
+  const view = useRef();
+  const chosen = useMemo(() => marked ? read.ids.filter((_, i) => marked[i]) : [], [marked]);
+  const mark = (next, added = false) => setMarked(added && marked ? next.map((one, i) => one | marked[i]) : next.some(Boolean) ? next : null);
+  const open = (i) => go(tableLink(names, { ...at, q: `like:_rowid=${read.ids[i]}`, column }));
+  const openMarked = () => go(tableLink(names, { ...at, q: `_rowid IN (${chosen.slice(0, mostOpened).join(", ")})` }));
+  const Card = useMemo(() => ({ i }) => <PointCard names={names} at={at} schema={schema} id={read.ids[i]} by={colour.by} group={colour.values[i]} />, [read, colour]);
+  const waiting = kind !== layout;
   return (
     <figure>
-      <svg viewBox={`0 0 ${width} ${height}`} class="plot" role="group" aria-label={`${points.length} vectors in two dimensions`}>{marks}</svg>
+      <div class="plot-bar">
+        <Segments label="What dragging does" value={mode} onChange={setMode} options={[["move", "Move", "drag to move, turn the wheel to zoom"], ["box", "Box", "drag a box around rows"], ["lasso", "Lasso", "draw around rows"]]} />
+        <button class="small" onClick={() => mark(view.current.visible())}>Mark what is in view</button>
+        <button class="small" onClick={() => view.current.reset()}>Show all</button>
+        {chosen.length > 0 && <>
+          <span role="status"><b>{count(chosen.length, "row")}</b> marked</span>
+          <button class="small main" onClick={openMarked}>{chosen.length > mostOpened ? `Open the first ${number(mostOpened)}` : "Open as rows"}</button>
+          <button class="small" onClick={() => setMarked(null)}>Clear</button></>}
+        {waiting && <span class="quiet" role="status" aria-busy="true"><progress max={1} value={progress || 0} aria-label="layout" /> Finding neighbours; these are the principal components …</span>}
+      </div>
+      <Plot label={`${number(read.n)} vectors in the plane`} places={places} groups={groups} marked={marked} mode={mode} onMark={mark} onOpen={open} onEscape={() => setMarked(null)} view={view} Card={Card} />
       <figcaption>
-        <ul class="legend">{groupNames.map((name, i) => <li key={name}><svg viewBox="0 0 12 12" width={12} height={12} class={`group-${i}`} aria-hidden="true">{signs[i](6, 6)}</svg> {name || "rows"}</li>)}</ul>
-        <p class="quiet">{number(points.length)} of {number(all)} rows, along the two directions in which they differ most. A click on a row searches for rows like it.</p>
+        <ul class="legend" aria-label={colour.by ? `Groups by ${colour.by}` : "Groups"}>{groups.names.map((name, i) => (
+          <li key={name}><button class="plain small" title="Mark these rows" onClick={() => mark(groups.of.map((group) => group === i ? 1 : 0))}>
+            <svg viewBox="0 0 12 12" width={12} height={12} class={`group-${i}`} aria-hidden="true">{signs[i](6, 6)}</svg> {name || "rows"} <small class="quiet">{number(groups.counts[i])}</small></button></li>))}</ul>
+        <p class="quiet">{number(read.n)} of {number(read.all)} rows{read.n < read.all && ", from evenly spread places"}, {kind === "umap" ? "laid out so that neighbours lie together; distances between groups mean little" : "along the two directions in which they differ most"}. A click on a row searches for rows like it.</p>
+        <p class="quiet" id="plot-keys">Keys: the arrows move, + and − zoom, 0 shows all, Enter searches for rows like the one in the middle, Esc clears the marks. Shift marks a box, and Ctrl adds to the marks.</p>
       </figcaption>
     </figure>
   );

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import * as api from "./api.js";
+import { each } from "./catalog.js";
 import { Connect } from "./connect.jsx";
 import { Dropped } from "./dropped.jsx";
 import { ago, count, number } from "./format.js";
@@ -10,7 +11,7 @@ import { recentTables } from "./searches.js";
 import { takeFiles } from "./load.jsx";
 import { Loaded, Moment, Problem, Table, useAsync } from "./ui.jsx";
 
-const mostListed = 500, mostAsked = 24, atOnce = 4;
+const mostListed = 500, mostAsked = 24;
 
 export function Home({ listChanged }) {
   const state = useAsync(async () => {
@@ -57,19 +58,6 @@ function Lately({ names, more }) {
     })} />
     {names.length > mostAsked && <p class="quiet">{more ? `More than ${number(names.length)} tables` : count(names.length, "table")} in all; the list at the side has the rest.</p>}
   </>;
-}
-
-/** Does something for each, a few at a time. */
-async function each(list, work) {
-  const results = new Array(list.length);
-  let next = 0;
-  await Promise.all(Array.from({ length: atOnce }, async () => {
-    while (next < list.length) {
-      const i = next++;
-      results[i] = await work(list[i]);
-    }
-  }));
-  return results;
 }
 
 function Ways({ sample, listChanged, small = false }) {

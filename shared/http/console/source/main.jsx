@@ -4,16 +4,19 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "./api.js";
 import { Connect } from "./connect.jsx";
+import { Events, eventsOffered } from "./events.jsx";
+import { Functions } from "./functions.jsx";
 import { Home } from "./home.jsx";
 import { Jobs, Transactions } from "./jobs.jsx";
 import { Load } from "./load.jsx";
 import { usePlace } from "./place.js";
+import { Secrets } from "./secrets.jsx";
 import * as session from "./session.js";
 import { SignIn } from "./signin.jsx";
 import { TablePage } from "./table.jsx";
 import { Theme, applyTheme } from "./theme.jsx";
 import { Tree } from "./tree.jsx";
-import { Dialog } from "./ui.jsx";
+import { Dialog, useAsync } from "./ui.jsx";
 
 const keys = [
   ["/", "search: rows on a table's page, else tables"], ["t", "find a table"], ["h", "home"], ["↑ ↓ ← →", "move in the list of tables, in the grid, and between rows in their panel"],
@@ -44,8 +47,7 @@ function App() {
       <a class="brand" href="#/"><img src="icon.svg" alt="" width="20" height="20" />Tiltyard</a>
       <span id="server" class="quiet">{server}</span>
       <nav aria-label="Pages">
-        {signedIn && <><a href="#/" aria-current={at.page === "" ? "page" : undefined}>Home</a><a href="#/jobs" aria-current={at.page === "jobs" ? "page" : undefined}>Jobs</a>
-          <a href="#/transactions" aria-current={at.page === "transactions" ? "page" : undefined}>Transactions</a></>}
+        {signedIn && <Links page={at.page} />}
         <a href="../docs/">API</a>
       </nav>
       <Theme />
@@ -60,11 +62,25 @@ function App() {
   </>;
 }
 
+/** The links to the pages that the token may read. */
+function Links({ page }) {
+  const { value } = useAsync(async () => {
+    const [may, events] = await Promise.all([api.allowed([]), eventsOffered()]);
+    return [may("ListFunctions") && ["functions", "Functions"], may("ListSecrets") && ["secrets", "Secrets"], events && ["events", "Events"]].filter(Boolean);
+  }, []);
+  useEffect(() => document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [page, value]);
+  return [["", "Home"], ["jobs", "Jobs"], ["transactions", "Transactions"], ...(value || [])]
+    .map(([name, text]) => <a key={name} href={`#/${name}`} aria-current={page === name ? "page" : undefined}>{text}</a>);
+}
+
 function Page({ at, listChanged }) {
   switch (at.page) {
     case "table": return at.names.length > 0 ? <TablePage key={at.names.join("$")} names={at.names} parameters={at.parameters} listChanged={listChanged} /> : <Home listChanged={listChanged} />;
     case "jobs": return <div class="page"><Jobs /></div>;
     case "transactions": return <div class="page"><Transactions id={at.names[0]} /></div>;
+    case "functions": return <div class="page"><Functions root={at.names} /></div>;
+    case "secrets": return <div class="page"><Secrets root={at.names} /></div>;
+    case "events": return <div class="page"><Events key={at.names.join("$")} within={at.names} /></div>;
     case "load": return <div class="page"><Load listChanged={listChanged} /></div>;
     case "connect": return <div class="page"><h1>Connect a client</h1><Connect /></div>;
     default: return <div class="page"><Home listChanged={listChanged} /></div>;

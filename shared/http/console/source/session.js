@@ -1,5 +1,5 @@
-// Who is signed in. The token is kept in the tab's session storage, so it survives a reload and ends with the tab.
-// Without use it ends earlier, and signing out reaches the other tabs.
+// Who is signed in. The token is kept in the tab's session storage, so it survives a reload, holds on the page of the API
+// too, and ends with the tab. Without use it ends earlier, and signing out reaches the other tabs.
 
 const kept = "tiltyard.session", idleKept = "tiltyard.idle";
 const base = new URL("../", document.baseURI);
@@ -11,13 +11,16 @@ export const idleChoices = [15, 30, 120, 480];
 export const idleMinutes = () => Number(localStorage.getItem(idleKept)) || 30;
 export const setIdleMinutes = (minutes) => localStorage.setItem(idleKept, String(minutes));
 
+/** After how many minutes without use the session ends; that of a link ends on the server at the latest then. */
+const minutes = (of) => Math.min(idleMinutes(), of.life ? of.life / 60 : Infinity);
+
 let state = read();
 let used = Date.now();
 
 function read() {
   try {
     const found = JSON.parse(sessionStorage.getItem(kept)) || {};
-    const ended = found.expires && found.expires < Date.now() || found.used + idleMinutes() * 60_000 < Date.now();
+    const ended = found.used + minutes(found) * 60_000 < Date.now();
     return ended ? { token: "", why: "You were signed out, because the page was not used or the session has expired." } : { token: "", ...found };
   } catch {
     return { token: "" };
@@ -41,6 +44,8 @@ export const token = () => state.token;
 export const signedIn = () => state.token !== "";
 /** Whether the server has accepted the token before. */
 export const proven = () => state.proven === true;
+/** Whether a link began the session, so that its token ends with it. */
+export const byLink = () => state.fromCode === true;
 /** Why the form is shown, if something ended a session. */
 export const why = () => state.why || "";
 
@@ -75,7 +80,7 @@ export async function exchange(code) {
   if ([404, 405, 501].includes(answer.status)) return "This server does not sign in by links. Enter a token or an API key.";
   if (!answer.ok) return "The link has been used or has expired. Take the newest link that the server printed, or enter a token.";
   const found = await answer.json();
-  signIn(found.token, { expires: found.expires_in ? Date.now() + found.expires_in * 1000 : undefined, fromCode: true, proven: true });
+  signIn(found.token, { life: found.expires_in, fromCode: true, proven: true });
   return "";
 }
 
@@ -91,6 +96,5 @@ channel?.addEventListener("message", () => signOut("You signed out in another ta
 for (const kind of ["pointerdown", "keydown", "wheel"]) addEventListener(kind, touch, { passive: true, capture: true });
 setInterval(() => {
   if (!state.token) return;
-  if (Date.now() - used > idleMinutes() * 60_000) signOut(`You were signed out after ${idleMinutes()} minutes without use.`, false);
-  else if (state.expires && Date.now() > state.expires) signOut("The session has expired. Sign in again.", false);
+  if (Date.now() - used > minutes(state) * 60_000) signOut(`You were signed out after ${minutes(state)} minutes without use.`, false);
 }, 5_000);

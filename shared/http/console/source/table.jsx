@@ -13,10 +13,11 @@ import { Rows } from "./rows.jsx";
 import { noteTable } from "./searches.js";
 import { Moment, Problem, useAsync } from "./ui.jsx";
 import { Versions } from "./versions.jsx";
+import { Views } from "./views.jsx";
 
 const tabs = [
   ["", "Rows", Rows], ["overview", "Overview", Overview], ["versions", "Versions", Versions], ["compare", "Compare", Compare],
-  ["indices", "Indices", Indices], ["health", "Health", Health], ["embeddings", "Embeddings", Embeddings], ["access", "Access", Access],
+  ["indices", "Indices", Indices], ["views", "Views", Views], ["health", "Health", Health], ["embeddings", "Embeddings", Embeddings], ["access", "Access", Access],
 ];
 const recentVersions = 30;
 
@@ -26,6 +27,7 @@ export function TablePage({ names, parameters, listChanged }) {
   const [round, setRound] = useState(0); // of changes that were made on this page
   const state = useAsync(() => api.describe(names, at), [key, at.version, at.branch, round]);
   useEffect(() => noteTable(names), [key]);
+  useEffect(() => document.querySelector("[role=tab][aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [parameters.tab]);
   const found = state.value && state.value.table === names.at(-1) ? state.value : null;
   const tab = tabs.find(([name]) => name === (parameters.tab || "")) || tabs[0];
   const Content = tab[2];
@@ -33,7 +35,7 @@ export function TablePage({ names, parameters, listChanged }) {
     <div class={`table-page ${tab[0] === "" ? "fills" : ""}`}>
       <div class="table-head">
         <h1>{names.slice(0, -1).map((name) => <span class="crumb" key={name}>{name} / </span>)}{names.at(-1)}</h1>
-        {found && !found.is_only_declared && <At names={names} parameters={parameters} found={found} round={round} />}
+        {!found ? <div class="at" /> : !found.is_only_declared && <At names={names} parameters={parameters} found={found} round={round} />}
       </div>
       <div role="tablist" aria-label="Parts of the page" onKeyDown={(event) => moveTab(event)}>
         {tabs.map(([name, text]) => (

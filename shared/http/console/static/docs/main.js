@@ -3,7 +3,7 @@
 import { dialog, field, h, problem, say, show } from "./dom.js";
 import { base, groups, load, resolve, typeText } from "./document.js";
 import { line, members, prose } from "./schema.js";
-import { send, signIn, signedIn } from "./session.js";
+import { onSignOut, send, signIn, signOut, signedIn } from "./session.js";
 import { tryIt } from "./try.js";
 
 const side = document.getElementById("side");
@@ -45,7 +45,7 @@ function session() {
   const place = h("div", { id: "session" });
   const draw = () => {
     if (signedIn()) {
-      show(place, h("p", {}, "You are signed in. ", h("button", { id: "leave", onclick() { signIn(""); draw(); say("You are signed out."); } }, "Sign out")));
+      show(place, h("p", {}, "You are signed in. ", h("button", { id: "leave", onclick() { signOut(); draw(); say("You are signed out."); } }, "Sign out")));
       return;
     }
     const token = h("input", { type: "password", name: "token", autocomplete: "off", required: true, "aria-describedby": "kept" });
@@ -57,16 +57,17 @@ function session() {
         signIn(token.value.trim());
         const refused = await refusal();
         if (refused) {
-          signIn("");
+          signOut(true);
           show(told, problem(refused));
           return;
         }
         draw();
         main.focus();
       },
-    }, field("Token or API key", token), h("p", { class: "quiet", id: "kept" }, "It stays in the memory of this page."), told, h("button", {}, "Sign in")));
+    }, field("Token or API key", token), h("p", { class: "quiet", id: "kept" }, "It is kept in this tab, for the console too, and forgotten when you sign out or close the tab."), told, h("button", {}, "Sign in")));
   };
   draw();
+  onSignOut(draw);
   return place;
 }
 
