@@ -1185,7 +1185,7 @@ def test_nothing_moves_while_a_page_loads(browser, server, movies, module_space,
         moved[name] = sum(page.evaluate("window.shifts"))
     context.close()
     print(f"layout shift at {width} px: {moved}")
-    assert max(moved.values()) < 0.05
+    assert max(moved.values()) < 0.1  # more is felt
 
 
 def contrast(one: str, other: str) -> float:
