@@ -81,10 +81,7 @@ func Create(ctx context.Context, d *dataset.Dataset, n NewIndex) (*dataset.Datas
 			return nil, err
 		}
 	} else if n.Measure != nil {
-		if err := out.puts.Wait(); err != nil {
-			return nil, err
-		}
-		if entry.Details.Value, err = n.Measure(ctx, []Opener{opener(d, entry.UUID.String())}); err != nil {
+		if entry.Details.Value, err = n.Measure(ctx, []Opener{out.opener(d)}); err != nil {
 			return nil, fmt.Errorf("index %s: %w", n.Name, err)
 		}
 	}
@@ -251,6 +248,17 @@ func (f *File) Close(ctx context.Context) error {
 	}
 	f.all.files = append(f.all.files, pb.IndexFile{Path: f.name, SizeBytes: file.SizeBytes})
 	return nil
+}
+
+// opener returns an Opener of the closed files, which waits until they are durable.
+func (s *Files) opener(d *dataset.Dataset) Opener {
+	open := opener(d, s.segment)
+	return func(ctx context.Context, name string) (*datafile.File, error) {
+		if err := s.puts.Wait(); err != nil {
+			return nil, err
+		}
+		return open(ctx, name)
+	}
 }
 
 // build calls f and checks that it closed all files.
