@@ -96,11 +96,21 @@ func (b *build) measureRecall(ctx context.Context, rows index.Source, segments [
 		return nil, err
 	}
 	r := &indexmeta.Recall{K: recallK, Queries: len(trials), Searches: b.efforts()}
-	for i := range r.Searches {
-		tops, err := b.tryAll(ctx, r.Searches[i], trials, segments)
-		if err != nil {
-			return nil, err
+	tried := make(map[[2]int][]*vector.TopK)
+	for i, effort := range r.Searches {
+		// A search with many candidates also answers those with fewer, whose candidates are the nearest of its own.
+		key := [2]int{effort.Nprobes, effort.EF}
+		for _, other := range r.Searches {
+			if other.Nprobes == effort.Nprobes && other.EF == effort.EF {
+				effort.RefineFactor = max(effort.RefineFactor, other.RefineFactor)
+			}
 		}
+		if tried[key] == nil {
+			if tried[key], err = b.tryAll(ctx, effort, trials, segments); err != nil {
+				return nil, err
+			}
+		}
+		tops := tried[key]
 		found := 0
 		for j, t := range trials {
 			found += t.found(tops[j], recallK*max(r.Searches[i].RefineFactor, 1))
