@@ -1,21 +1,9 @@
 // Walks through the namespaces of the catalog, for pages that list one kind of object of all of them.
 
 import * as api from "./api.js";
+import { each } from "./each.js";
 
-const atOnce = 6, mostSpaces = 200;
-
-/** Does something for each of a list, a few at a time, and returns the results in order. */
-export async function each(list, work) {
-  const results = new Array(list.length);
-  let next = 0;
-  await Promise.all(Array.from({ length: atOnce }, async () => {
-    while (next < list.length) {
-      const i = next++;
-      results[i] = await work(list[i]);
-    }
-  }));
-  return results;
-}
+const mostSpaces = 200;
 
 /** All pages of one list of a namespace. */
 export async function listed(namespace, kind, field) {

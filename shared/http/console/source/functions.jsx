@@ -2,7 +2,8 @@
 
 import { useState } from "preact/hooks";
 import * as api from "./api.js";
-import { each, everywhere, listed } from "./catalog.js";
+import { everywhere, listed } from "./catalog.js";
+import { each } from "./each.js";
 import { count, number } from "./format.js";
 import { tableLink } from "./place.js";
 import { typeText } from "./schema.js";

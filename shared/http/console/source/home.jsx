@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import * as api from "./api.js";
-import { each } from "./catalog.js";
+import { each } from "./each.js";
 import { Connect } from "./connect.jsx";
 import { Dropped } from "./dropped.jsx";
 import { ago, count, number } from "./format.js";

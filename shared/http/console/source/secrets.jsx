@@ -2,7 +2,8 @@
 
 import { useState } from "preact/hooks";
 import * as api from "./api.js";
-import { each, everywhere } from "./catalog.js";
+import { everywhere } from "./catalog.js";
+import { each } from "./each.js";
 import { ago } from "./format.js";
 import { Choice, Dialog, Field, Loaded, Moment, Problem, Table, say, useAsync } from "./ui.jsx";
 

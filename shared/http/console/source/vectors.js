@@ -1,9 +1,11 @@
 // Reads vectors of a table into one array, from evenly spread places, since tables are often ordered.
 
 import * as api from "./api.js";
+import { each } from "./each.js";
 import { isNull, numbersOf, textOf, valuesOf } from "../static/console/values.js";
 
-const atOnce = 2, smallest = 100, largest = 5000; // rows of a request
+const atOnce = 2; // requests, since the answers are large
+const smallest = 100, largest = 5000; // rows of a request
 
 /**
  * Reads up to count vectors of a column. Returns { all, n, size, ids, parts, matrix }: matrix has n times size numbers, and
@@ -11,15 +13,15 @@ const atOnce = 2, smallest = 100, largest = 5000; // rows of a request
  */
 export async function readVectors(names, at, { column, count, size }, progress, signal) {
   const all = await api.call(api.ofTable(names, "count_rows"), at, { signal }), wanted = Math.min(all, count);
-  const each = Math.max(smallest, Math.min(largest, Math.ceil(wanted / 10))), pieces = Math.ceil(wanted / each);
-  const places = Array.from({ length: pieces }, (_, i) => ({ offset: all <= count ? i * each : Math.floor(i * (all - each) / Math.max(1, pieces - 1)), k: Math.min(each, wanted - i * each) }));
+  const length = Math.max(smallest, Math.min(largest, Math.ceil(wanted / 10))), pieces = Math.ceil(wanted / length);
+  const places = Array.from({ length: pieces }, (_, i) => ({ offset: all <= count ? i * length : Math.floor(i * (all - length) / Math.max(1, pieces - 1)), k: Math.min(length, wanted - i * length) }));
   let read = 0;
-  const parts = await some(places, async (place) => {
+  const parts = await each(places, async (place) => {
     const part = partOf(await query(names, at, place, column, signal), column, size);
     read += part.ids.length;
     progress(read);
     return { ...place, ...part };
-  });
+  }, atOnce);
   const n = parts.reduce((sum, part) => sum + part.ids.length, 0), matrix = new Float32Array(n * size);
   let from = 0;
   for (const part of parts) {
@@ -31,27 +33,14 @@ export async function readVectors(names, at, { column, count, size }, progress, 
 
 /** What another column has in the rows of the parts, as texts. */
 export async function readValues(names, at, parts, column, signal) {
-  const lists = await some(parts, async (part) => {
+  const lists = await each(parts, async (part) => {
     const values = valuesOf((await query(names, at, part, column, signal)).getChild(column));
     return part.kept.map((i) => textOf(values[i]));
-  });
+  }, atOnce);
   return lists.flat();
 }
 
 const query = (names, at, { offset, k }, column, signal) => api.rows(api.ofTable(names, "query"), { ...at, with_row_id: true, offset, k, columns: { column_names: [column] } }, signal);
-
-/** Does something for each of a list, two at a time, since the answers are large. */
-async function some(list, work) {
-  const results = new Array(list.length);
-  let next = 0;
-  await Promise.all(Array.from({ length: atOnce }, async () => {
-    while (next < list.length) {
-      const i = next++;
-      results[i] = await work(list[i]);
-    }
-  }));
-  return results;
-}
 
 /** The vectors of an answer, and which of its rows have one. */
 function partOf(answer, column, size) {
