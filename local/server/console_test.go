@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -12,23 +11,11 @@ import (
 // send returns status and body of a request with a token.
 func (r running) send(t *testing.T, method, path, token, body string) (status int, answer string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, r.url+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	bearer := ""
 	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
+		bearer = "Bearer " + token
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, string(data)
+	return r.ask(t, method, path, "Authorization", bearer, body)
 }
 
 func TestConsoleLinkSignsInOnce(t *testing.T) {

@@ -85,12 +85,18 @@ func start(t *testing.T, args ...string) running {
 // get returns status and body of a request that lists the tables with a token.
 func (r running) get(t *testing.T, path, token string) (status int, body string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+path, nil)
+	return r.ask(t, http.MethodGet, path, "X-Api-Key", token, "")
+}
+
+// ask returns status and body of a request with a header. An empty value is no header.
+func (r running) ask(t *testing.T, method, path, header, value, body string) (status int, answer string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, r.url+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if token != "" {
-		request.Header.Set("X-Api-Key", token)
+	if value != "" {
+		request.Header.Set(header, value)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
