@@ -927,7 +927,7 @@ def test_functions_are_listed_with_the_columns_that_they_compute(page, shout, mo
     expect(page.get_by_role("region", name="Part of every deployment")).to_contain_text("split_text")
 
 
-@pytest.mark.embedded("the page is the same in front of functions")
+@pytest.mark.embedded("the functions have no key for secrets, and refuse them")
 def test_secrets_are_written_and_never_shown(page, wire, space):
     page.evaluate("hash => { location.hash = hash; }", f"#/secrets/{space}")
     page.get_by_text(f"There are no secrets in {space}.").wait_for()
