@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"tiltyard/shared/arrow/rowjson"
 	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
 )
@@ -19,7 +20,7 @@ import (
 type lineWriter struct{ io.Writer }
 
 // Write writes a line for each row.
-func (w lineWriter) Write(batch arrow.RecordBatch) error { return array.RecordToJSON(batch, w.Writer) }
+func (w lineWriter) Write(batch arrow.RecordBatch) error { return rowjson.Write(w.Writer, batch) }
 
 // Close does nothing, because lines need no end.
 func (w lineWriter) Close() error { return nil }

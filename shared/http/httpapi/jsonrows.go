@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/arrow/rowjson"
 )
 
 // Content types of rows as JSON, which a client requests by Accept.
@@ -41,9 +42,9 @@ type jsonWriter struct {
 // Write writes the rows of a batch.
 func (j *jsonWriter) Write(batch arrow.RecordBatch) error {
 	if !j.array {
-		return array.RecordToJSON(batch, j.w)
+		return rowjson.Write(j.w, batch)
 	}
-	return array.RecordToJSON(batch, (*arrayItems)(j))
+	return rowjson.Write((*arrayItems)(j), batch)
 }
 
 // Close writes the end of the array.
@@ -57,7 +58,7 @@ func (j *jsonWriter) Close() (err error) {
 	return err
 }
 
-// arrayItems makes items of an array from lines. array.RecordToJSON writes each line at once.
+// arrayItems makes items of an array from lines. rowjson writes each line at once.
 type arrayItems jsonWriter
 
 // Write writes one line, without its line feed, as the next item.

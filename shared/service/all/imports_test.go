@@ -32,7 +32,7 @@ var mayImport = map[string]string{
 	"shared/storage/format":                  "protocol",
 	"shared/boot":                            "boot/traced events/outbox/forward process/tracing =engine/udf engine/udf/executor engine/udf/wasm engine/udf/wasm/frame jobs/transaction process/memory tables/vending arrow/arrowipc http/audit protocol/auth http/httpapi jobs/idempotency jobs http/metrics storage/objectstore process/requestid protocol storage/record process/release catalog/result catalog/secretbox storage/cloud tables/stores",
 	"shared/http/metrics":                    "http/httpapi",
-	"shared/http/httpapi":                    "process/tracing storage/format process/memory arrow/arrowipc protocol/auth jobs/idempotency storage/objectstore process/requestid protocol catalog/result storage/outage storage/record",
+	"shared/http/httpapi":                    "process/tracing storage/format process/memory arrow/arrowipc arrow/rowjson protocol/auth jobs/idempotency storage/objectstore process/requestid protocol catalog/result storage/outage storage/record",
 	"shared/http/httpapi/apigateway":         "http/httpapi process/requestid",
 	"shared/http/audit":                      "",
 	"shared/catalog/result":                  "process/memory storage/objectstore protocol",
@@ -115,7 +115,7 @@ var mayImport = map[string]string{
 	"shared/protocol/versionapi":             "=protocol protocol/tableapi",
 
 	"shared/engine/udf/expression": "=engine/udf process/memory protocol sql arrow/take",
-	"local/command":                "client process/float16 storage/outage protocol",
+	"local/command":                "client arrow/rowjson process/float16 storage/outage protocol",
 
 	"shared/arrow":               "",
 	"shared/events":              "",
