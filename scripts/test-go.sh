@@ -3,6 +3,7 @@
 # makes tests six times slower, and decoders share no data. So where tests of very many cases have a
 # short form, the detector runs the short form, and all cases run without it. The detector needs a C compiler;
 # with WITHOUT=race the tests run without it, and with WITHOUT=ministack without S3 and DynamoDB.
+# Tests that count work or memory, and those in which one thing happens after the other, run without the detector only.
 # With the race detector go test does not vet: make lint does.
 # The arguments are those of go test: -short shortens the tests of many random cases. SIMULATION has further
 # arguments for the simulation, which takes minutes.
@@ -20,6 +21,11 @@ slow=$(printf 'tiltyard/shared/%s\n' work/indexing engine lance/dataset service/
 concurrent=$(echo "$slow" && echo "$concurrent" | grep -vxF "$slow")
 others=$(go list ./... | grep -vxF "$concurrent" | grep -vxF "$simulated")
 failed=0
+counted='TestWarmWorkFollowsWhatIsVisited|TestCreateIndexesLongValuesInLittleMemory|TestCreateMeasuresTheRecallOfAVectorIndex'
+counted="$counted|TestWritersAtOnceHoldNoMoreThanTheyCount|TestReadersWhoDoNotRead|TestReadsHoldNothingAfterwards"
+counted="$counted|TestDeletionsOfManyVersionsKeepToTheCache|TestRememberedRecordsTakeBoundedMemory"
+counted="$counted|TestWorkerMayDieAtEachRequest|TestAnswersMayBeLost|TestBuildBeginsAgainWhenItsVersionIsCleanedUp"
+counted="$counted|TestAnnouncerLosesNoChangeAfterACrash|TestRefreshSurvivesACrashAnywhere|TestPrefilterFindsTheRowsOfNativeLance"
 
 case " ${WITHOUT:-} " in
 *" race "*)
@@ -31,8 +37,8 @@ case " ${WITHOUT:-} " in
 		echo 'the race detector needs a C compiler; WITHOUT=race goes without it'
 		exit 1
 	}
-	long=$(grep -rlE --include='*_test.go' 'testing\.Short\(\)|rapid\.Check' local shared | xargs -n1 dirname | sort -u | sed 's,^,tiltyard/,' | grep -xF "$concurrent")
-	CGO_ENABLED=1 go test -race -short -timeout 20m "$@" $concurrent || failed=1
+	long=$(grep -rlE --include='*_test.go' "testing\.Short\(\)|rapid\.Check|$counted" local shared | xargs -n1 dirname | sort -u | sed 's,^,tiltyard/,' | grep -xF "$concurrent")
+	CGO_ENABLED=1 go test -race -short -skip "^($counted)\$" -timeout 20m "$@" $concurrent || failed=1
 	go test -timeout 20m "$@" $long || failed=1
 	CGO_ENABLED=1 go test -race "$@" -run SideBySide ./shared/lance/datafile || failed=1
 	;;
