@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/process/backoff"
 	"tiltyard/shared/protocol"
@@ -53,6 +55,12 @@ func (r *Run) Object() []string { return r.job.Object }
 
 // By returns the principal whose request began the job, or nil if no request did.
 func (r *Run) By() *auth.Principal { return r.job.Work.By }
+
+// Attempt returns the id and the time of the commit that the job makes at most once: a run after a crash finds the commit
+// of the earlier run.
+func (r *Run) Attempt() (id string, began time.Time) {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.ID())).String(), r.Began()
+}
 
 // Began returns when the job was queued.
 func (r *Run) Began() time.Time { return r.job.Created }
@@ -161,6 +169,11 @@ func (r *Run) note(t *transaction.Transaction) {
 // and stop: a user ended or paused the job, another worker has taken the unit over, or the time is
 // over.
 func (r *Run) Checkpoint(ctx context.Context, state any) error {
+	return r.CheckpointBefore(ctx, state, yieldMargin)
+}
+
+// CheckpointBefore is Checkpoint before work that takes up to the given time. The time is over if less is left.
+func (r *Run) CheckpointBefore(ctx context.Context, state any, work time.Duration) error {
 	encoded, err := json.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("checkpoint of job %s: %w", r.unit.Job, err)
@@ -173,7 +186,7 @@ func (r *Run) Checkpoint(ctx context.Context, state any) error {
 	if err := r.jobGoesOn(ctx); err != nil {
 		return err
 	}
-	if until, ok := ctx.Deadline(); ok && time.Until(until) < yieldMargin {
+	if until, ok := ctx.Deadline(); ok && time.Until(until) < work {
 		return errYield
 	}
 	return nil

@@ -228,7 +228,9 @@ func (b filler) whole(ctx context.Context, r *jobs.Run) (any, error) {
 		if before.Place == place {
 			w.From = &before.State
 		}
-		w.Reached = func(ctx context.Context, at fill.State) error { return keep(ctx, r, state{place, at}) }
+		w.Reached = func(ctx context.Context, at fill.State) error {
+			return r.CheckpointBefore(ctx, state{place, at}, enough)
+		}
 		done, err := fill.Run(ctx, t, w)
 		if divided := (*fill.Divided)(nil); errors.As(err, &divided) {
 			first = &round{place, *divided.Round}
@@ -239,15 +241,4 @@ func (b filler) whole(ctx context.Context, r *jobs.Run) (any, error) {
 		return first, nil
 	}
 	return jobs.End{Result: done}, err
-}
-
-// keep checkpoints a state. It ends the run if too little time is left.
-func keep(ctx context.Context, r *jobs.Run, state any) error {
-	if err := r.Checkpoint(ctx, state); err != nil {
-		return err
-	}
-	if until, ok := ctx.Deadline(); ok && time.Until(until) < enough {
-		return jobs.Later(0)
-	}
-	return nil
 }

@@ -94,7 +94,7 @@ func (b filler) part(ctx context.Context, r *jobs.Run) (any, error) {
 	number, _ := r.Part()
 	err := b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, w fill.Order, this *round) (err error) {
 		made, err = fill.Part(ctx, t, w, &this.Round, number-1, made, func(ctx context.Context, all []fill.Piece) error {
-			return keep(ctx, r, all)
+			return r.CheckpointBefore(ctx, all, enough)
 		})
 		return err
 	})
@@ -186,7 +186,7 @@ func (b filler) join(ctx context.Context, r *jobs.Run) (any, error) {
 			made = append(made, joined)
 			done += joined.To
 			r.Progress(jobs.Progress{Done: done, Total: total})
-			if err := keep(ctx, r, made); err != nil {
+			if err := r.CheckpointBefore(ctx, made, enough); err != nil {
 				return err
 			}
 		}

@@ -26,9 +26,6 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
-
-	"github.com/google/uuid"
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/indexbuild"
@@ -93,12 +90,10 @@ type result struct {
 	Version int64 `json:"version"` // version of the table that has the index
 }
 
-// change commits to the table of a job. The id of the commit is derived from the job, so that a
-// repeated run finds an earlier commit instead of committing again.
+// change commits to the table of a job, at most once.
 func (b builder) change(ctx context.Context, r *jobs.Run, branch string, commit func(t tables.Table) (engine.Written, error)) (result, error) {
-	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.ID())).String()
 	done, err := b.on.Open(r.Object(), branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
-		t.Table = t.As(func() (string, time.Time) { return id, r.Began() })
+		t.Table = t.As(r.Attempt)
 		done, err := commit(t)
 		if err == nil && branch == "" {
 			t.Found.HintNow(ctx, uint64(done.Version))

@@ -2,9 +2,7 @@ package refresh
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"tiltyard/shared/engine"
@@ -21,24 +19,9 @@ type made struct {
 	Again bool `json:"again,omitempty"` // the view or its source has changed, so the refresh must be divided again
 }
 
-// resultsOf returns the results of a stage.
-func resultsOf[T any](ctx context.Context, r *jobs.Run, stage string) ([]T, error) {
-	encoded, err := r.Results(ctx, stage)
-	if err != nil {
-		return nil, err
-	}
-	results := make([]T, len(encoded))
-	for i, text := range encoded {
-		if err := json.Unmarshal(text, &results[i]); err != nil {
-			return nil, fmt.Errorf("result of stage %s: %w", stage, err)
-		}
-	}
-	return results, nil
-}
-
 // parts returns the number of parts of the refresh.
 func (b builder) parts(ctx context.Context, r *jobs.Run) (int, error) {
-	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
+	found, err := jobs.ResultsOf[materialize.Division](ctx, r, wholeStage)
 	if err != nil {
 		return 0, err
 	}
@@ -51,7 +34,7 @@ const rowTime = 10 * time.Microsecond
 
 // effort estimates a part. If the request limits the number of workers, parts may be heavy.
 func (b builder) effort(ctx context.Context, r *jobs.Run) (jobs.Effort, error) {
-	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
+	found, err := jobs.ResultsOf[materialize.Division](ctx, r, wholeStage)
 	if err != nil {
 		return jobs.Effort{}, err
 	}
@@ -65,7 +48,7 @@ func (b builder) part(ctx context.Context, r *jobs.Run) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
+	found, err := jobs.ResultsOf[materialize.Division](ctx, r, wholeStage)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +59,7 @@ func (b builder) part(ctx context.Context, r *jobs.Run) (any, error) {
 	number, _ := r.Part()
 	err = f.stage(ctx, func(ctx context.Context, t *engine.Table, o materialize.Order) (err error) {
 		done.Computed, err = materialize.Compute(ctx, t, o, found[0], number-1, done.Computed, func(ctx context.Context, so materialize.Computed) error {
-			return keep(ctx, r, so)
+			return r.CheckpointBefore(ctx, so, enough)
 		})
 		return err
 	})
@@ -87,28 +70,17 @@ func (b builder) part(ctx context.Context, r *jobs.Run) (any, error) {
 	return done, err
 }
 
-// keep checkpoints a state. It ends the run if too little time is left.
-func keep(ctx context.Context, r *jobs.Run, state any) error {
-	if err := r.Checkpoint(ctx, state); err != nil {
-		return err
-	}
-	if until, ok := ctx.Deadline(); ok && time.Until(until) < enough {
-		return jobs.Later(0)
-	}
-	return nil
-}
-
 // commit commits the rows of all parts, which ends the job, or divides the refresh again.
 func (b builder) commit(ctx context.Context, r *jobs.Run) (any, error) {
 	f, err := b.run(r)
 	if err != nil {
 		return nil, err
 	}
-	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
+	found, err := jobs.ResultsOf[materialize.Division](ctx, r, wholeStage)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := resultsOf[made](ctx, r, rowsStage)
+	parts, err := jobs.ResultsOf[made](ctx, r, rowsStage)
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,6 @@ package refresh
 import (
 	"context"
 	"errors"
-	"time"
-
-	"github.com/google/uuid"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
@@ -160,9 +157,7 @@ func (f *refresher) onView(ctx context.Context, t *engine.Table, found *catalog.
 	if err := f.on.Names.Views.Enter(ctx, found.ID, found.View, source.ID, source.Dependents); err != nil {
 		return materialize.Result{}, err
 	}
-	// The id of the transaction is derived from the job, so a run after a crash finds the commit.
-	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(f.run.ID())).String()
-	as := t.As(func() (string, time.Time) { return id, f.run.Began() })
+	as := t.As(f.run.Attempt)
 	failures := &failures{area: rowerror.Of(t.Data())}
 	done, err := do(ctx, t, as, materialize.Order{
 		Query: d.Query, Call: f.call(d, found.Location, failures),
