@@ -177,20 +177,19 @@ func trials() map[string]trial {
 	return all
 }
 
-// step is how many requests lie between two that a fault is tried at, at least.
-func step() int {
+// sparsity returns how many requests lie between two that a fault is tried at, at least, and at about how many requests of
+// one build it is tried at most: some builds have thousands.
+func sparsity() (step, tries int) {
 	if testing.Short() {
-		return 67
+		return 67, 6
 	}
-	return 13
+	return 13, 24
 }
-
-// mostTries is about how many requests of one build a fault is tried at: some have thousands.
-const mostTries = 24
 
 // inTurn calls try with each request, until one tells that there are no more.
 func inTurn(t *testing.T, try func(t *testing.T, n int) (requests int)) {
-	for n, requests := 1, 0; ; n += max(step(), requests/mostTries) {
+	step, tries := sparsity()
+	for n, requests := 1, 0; ; n += max(step, requests/tries) {
 		synctest.Test(t, func(t *testing.T) { requests = try(t, n) })
 		if t.Failed() || requests < n {
 			t.Logf("%d requests", requests)
