@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -252,7 +253,7 @@ func (c *tableCopy) write(ctx context.Context, to end, exists bool, rows client.
 		return insertAll(ctx, to.client, req, rows)
 	}
 	last := len(to.id.ID) - 1
-	staged := protocol.Common{ID: append(append([]string{}, to.id.ID[:last]...), to.id.ID[last]+"__copy_"+strings.ToLower(rand.Text()[:12]))}
+	staged := protocol.Common{ID: slices.Concat(to.id.ID[:last], []string{to.id.ID[last] + "__copy_" + strings.ToLower(rand.Text()[:12])})}
 	if _, err := to.client.CreateTable(ctx, &dataapi.CreateTableRequest{Common: staged}, client.Batches(rows.Schema)); err != nil {
 		return 0, err
 	}

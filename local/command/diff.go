@@ -103,40 +103,59 @@ func differ(r *run, req *versionapi.CompareRequest, limit int) (*difference, err
 	if d.Columns, err = differingColumns(r, req, d); err != nil {
 		return nil, err
 	}
-	read := func(version int64, ids []uint64, most int) ([]*comparedRow, error) {
-		return readByIDs(r, &queryapi.Request{Common: req.Common, Branch: req.Branch, Version: &version}, ids[:min(len(ids), most)])
-	}
-	most := limit
-	moved := !told.StableRowIDs && limit > 0 && isWhole(told.Removed) && isWhole(told.Added)
-	if moved { // rows that are equal on both sides can only be found among all of them
-		most = int(max(told.Removed.Count, told.Added.Count))
-	}
-	removed, err := read(d.FromVersion, told.Removed.RowIDs, most)
-	if err != nil {
+	from := &queryapi.Request{Common: req.Common, Branch: req.Branch, Version: &d.FromVersion}
+	to := &queryapi.Request{Common: req.Common, Branch: req.Branch, Version: &d.ToVersion}
+	if err := d.readChanged(r, from, to, first(told.Changed.RowIDs, limit)); err != nil {
 		return nil, err
 	}
-	added, err := read(d.ToVersion, told.Added.RowIDs, most)
-	if err != nil {
+	if err := d.readOthers(r, from, to, told, limit); err != nil {
 		return nil, err
 	}
-	removed, added = slices.DeleteFunc(removed, isMissing), slices.DeleteFunc(added, isMissing)
-	if moved {
-		removed, added = unequal(removed, added)
-		d.Removed, d.Added = int64(len(removed)), int64(len(added))
-	}
-	before, err := read(d.FromVersion, told.Changed.RowIDs, limit)
+	d.Rows = first(d.Rows, limit)
+	return d, nil
+}
+
+// first returns the first n items, or all.
+func first[T any](items []T, n int) []T { return items[:min(len(items), n)] }
+
+// readChanged reads rows of both versions. A row that was written again with the values that it had is left out.
+func (d *difference) readChanged(r *run, from, to *queryapi.Request, ids []uint64) error {
+	before, err := readByIDs(r, from, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	after, err := read(d.ToVersion, told.Changed.RowIDs, limit)
+	after, err := readByIDs(r, to, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, was := range before {
-		// A row may be written again with the values that it had.
 		if is := after[i]; was != nil && is != nil && was.text != is.text {
 			d.Rows = append(d.Rows, rowChange{"changed", json.RawMessage(was.text), json.RawMessage(is.text), was, is})
 		}
+	}
+	return nil
+}
+
+// readOthers reads rows of one version. Without stable row ids it leaves out the rows that only moved, which are equal on both
+// sides, if all rows are listed.
+func (d *difference) readOthers(r *run, from, to *queryapi.Request, told *versionapi.CompareResponse, limit int) error {
+	most := limit
+	mayMove := !told.StableRowIDs && limit > 0 && isWhole(told.Removed) && isWhole(told.Added)
+	if mayMove {
+		most = int(max(told.Removed.Count, told.Added.Count))
+	}
+	removed, err := readByIDs(r, from, first(told.Removed.RowIDs, most))
+	if err != nil {
+		return err
+	}
+	added, err := readByIDs(r, to, first(told.Added.RowIDs, most))
+	if err != nil {
+		return err
+	}
+	removed, added = slices.DeleteFunc(removed, isMissing), slices.DeleteFunc(added, isMissing)
+	if mayMove {
+		removed, added = unequal(removed, added)
+		d.Removed, d.Added = int64(len(removed)), int64(len(added))
 	}
 	for _, was := range removed {
 		d.Rows = append(d.Rows, rowChange{Change: "removed", Before: json.RawMessage(was.text), was: was})
@@ -144,8 +163,7 @@ func differ(r *run, req *versionapi.CompareRequest, limit int) (*difference, err
 	for _, is := range added {
 		d.Rows = append(d.Rows, rowChange{Change: "added", After: json.RawMessage(is.text), is: is})
 	}
-	d.Rows = d.Rows[:min(len(d.Rows), limit)]
-	return d, nil
+	return nil
 }
 
 func isMissing(row *comparedRow) bool { return row == nil }

@@ -99,7 +99,7 @@ func sampleCSV(start []byte) ([]sampled, error) {
 	for range sampleRows {
 		record, err := reader.Read()
 		if err != nil || isCut(start, reader) {
-			return columns, nil //nolint:nilerr // see above
+			break
 		}
 		for i, text := range record {
 			if text != "" {
@@ -434,7 +434,7 @@ func (e *valueError) Error() string {
 func advisedType(err error) error {
 	var value *valueError
 	if errors.As(err, &value) {
-		return &advice{err, fmt.Sprintf("the first rows made the column %s; --type '%s=TYPE' sets another type, and utf8 takes every text", typeWord(value.typ), value.column)}
+		return &advice{err, fmt.Sprintf("the column is %s, by the first rows or by --type; --type '%s=TYPE' sets another type, and utf8 takes every text", typeWord(value.typ), value.column)}
 	}
 	var unknown *unknownColumnError
 	if errors.As(err, &unknown) {

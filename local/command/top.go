@@ -3,7 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -101,7 +101,7 @@ tiltyard serve has.`
 
 // endOfTop returns nil if the user ended a live view.
 func endOfTop(ctx context.Context, live bool, err error) error {
-	if live && ctx.Err() == context.Canceled {
+	if live && errors.Is(ctx.Err(), context.Canceled) {
 		return nil
 	}
 	return err
@@ -165,7 +165,7 @@ func loadOf(before, now metricsPage) *load {
 func (s *session) writeLoad(cmd *cobra.Command, l *load) error {
 	switch s.form {
 	case formJSON:
-		return json.NewEncoder(cmd.OutOrStdout()).Encode(l)
+		return newEncoder(cmd.OutOrStdout()).Encode(l)
 	case formArrow:
 		return usagef("only the rows of query have the form arrow; use table or json")
 	}

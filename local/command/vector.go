@@ -54,7 +54,7 @@ func readVectorFile(cmd *cobra.Command, path string) ([]byte, error) {
 		if err != nil {
 			return nil, &UsageError{err}
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }()
 		in = file
 	}
 	content, err := io.ReadAll(io.LimitReader(in, maxVectorFile+1))
