@@ -36,6 +36,9 @@ func newBenchCommand(s *session) *cobra.Command {
 			return usagef("--requests and --clients must be 1 or more")
 		}
 		req, err := q.request(r.cmd, id)
+		if err == nil {
+			err = q.vectorLike(r, req)
+		}
 		if err != nil {
 			return err
 		}

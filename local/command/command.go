@@ -35,6 +35,7 @@ func Add(root *cobra.Command) {
 		case "version":
 			for _, sub := range newVersionCommands(s) {
 				s.addFlags(sub)
+				s.addCompletion(sub)
 				cmd.AddCommand(sub)
 			}
 			cmd.Short += "; versions of tables"
@@ -43,12 +44,13 @@ func Add(root *cobra.Command) {
 		}
 	}
 	for _, cmd := range []*cobra.Command{
-		newNamespaceCommand(s), newTableCommand(s), newFindCommand(s), newQueryCommand(s), newInsertCommand(s), newExportCommand(s), newIndexCommand(s),
-		newTagCommand(s), newBranchCommand(s), newViewCommand(s), newFunctionCommand(s), newSecretCommand(s), newJobCommand(s), newEventCommand(s),
-		newMaintainCommand(s), newBenchCommand(s), newAccessCommand(s), newDroppedCommand(s), newUndropCommand(s), newLoginCommand(s), newContextCommand(s), newCallCommand(s),
+		newNamespaceCommand(s), newTableCommand(s), newFindCommand(s), newQueryCommand(s), newInsertCommand(s), newExportCommand(s), newCopyCommand(s), newMoveCommand(s), newIndexCommand(s),
+		newLogCommand(s), newDiffCommand(s), newTagCommand(s), newBranchCommand(s), newViewCommand(s), newFunctionCommand(s), newSecretCommand(s), newJobCommand(s), newEventCommand(s),
+		newMaintainCommand(s), newBenchCommand(s), newTopCommand(s), newAccessCommand(s), newDroppedCommand(s), newUndropCommand(s), newLoginCommand(s), newContextCommand(s), newCallCommand(s),
 	} {
 		cmd.GroupID = "client"
 		s.addFlags(cmd)
+		s.addCompletion(cmd)
 		root.AddCommand(cmd)
 	}
 }

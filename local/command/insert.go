@@ -14,13 +14,13 @@ import (
 )
 
 // createIt is the advice if the table does not exist.
-const createIt = "--create makes it, from Arrow or Parquet"
+const createIt = "--create makes it"
 
 // newInsertCommand adds the rows of a file to a table, or creates, overwrites or merges into it.
 func newInsertCommand(s *session) *cobra.Command {
 	var create, overwrite bool
 	var format, branch string
-	var merge []string
+	var merge, typed []string
 	cmd := s.command("insert TABLE [FILE]", "Add rows from a file", bound(cobra.RangeArgs(1, 2)), func(r *run) error {
 		id, err := s.object(r.args[0])
 		if err != nil {
@@ -28,6 +28,10 @@ func newInsertCommand(s *session) *cobra.Command {
 		}
 		if create && overwrite || len(merge) > 0 && (create || overwrite) {
 			return usagef("--create, --overwrite and --merge-on exclude each other")
+		}
+		types, err := columnTypes(typed)
+		if err != nil {
+			return err
 		}
 		in, name, done, err := openInput(r)
 		if err != nil {
@@ -37,17 +41,26 @@ func newInsertCommand(s *session) *cobra.Command {
 		if format, err = formatOf(format, name); err != nil {
 			return err
 		}
-		var schema *arrow.Schema
-		// These formats have no types, so take the types of the table's columns.
-		if format == formatCSV || format == formatJSON {
-			if schema, err = columnsOf(r, id, branch, create); err != nil {
-				return err
-			}
+		untyped := format == formatCSV || format == formatJSON
+		if len(types) > 0 && !(create && untyped) {
+			return usagef("--type is for --create from CSV or JSON; the types of other files, and of tables that exist, are known")
 		}
 		read := startCount(r.cmd)
 		defer read.end()
 		if file := countFile(in); file != nil {
 			in, read.share = file, file.share
+		}
+		var schema *arrow.Schema
+		switch {
+		case untyped && create:
+			if schema, in, err = infer(in, format, types); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			saySchema(r.cmd, schema)
+		case untyped:
+			if schema, err = columnsOf(r, id, branch); err != nil {
+				return err
+			}
 		}
 		source, err := open(r.ctx, in, format, schema, len(merge) > 0)
 		if err != nil {
@@ -66,7 +79,7 @@ func newInsertCommand(s *session) *cobra.Command {
 		case create:
 			answer, err := r.client.CreateTable(r.ctx, &dataapi.CreateTableRequest{Common: id}, source)
 			if err != nil {
-				err = advisedTooLarge(err, "create the table with some of the rows, and insert the others, which go in parts")
+				err = advisedTooLarge(advisedType(err), "create the table with some of the rows, and insert the others, which go in parts")
 				return advised(err, protocol.TableAlreadyExists, "leave out --create to add rows, or use --overwrite to replace those that are there")
 			}
 			return s.show(r.cmd, answer, "location", answer.Location, "version", answer.Version)
@@ -82,10 +95,15 @@ func newInsertCommand(s *session) *cobra.Command {
 		return s.show(r.cmd, answer, "inserted rows", answer.NumInsertedRows, "version", answer.Version)
 	})
 	cmd.Long = `Add the rows of a file, or of standard input, to a table. The file is an Arrow stream or file,
-Parquet, CSV with a header, or JSON: one object in a line, or an array of objects. The types of
-CSV and JSON are those of the columns of the table; --create needs Arrow or Parquet. Rows are
-read while they are sent, so a file may be larger than the memory. All of them become one
-version, or none. Columns that the file lacks are null in new rows.
+Parquet, CSV with a header, or JSON: one object in a line, or an array of objects. Rows are read
+while they are sent, so a file may be larger than the memory. All of them become one version, or
+none. Columns that the file lacks are null in new rows.
+
+The types of CSV and JSON are those of the columns of the table. With --create they are inferred
+from the first 2,000 rows, shown, and kept: a later row that does not fit is an error, and nothing
+is created. --type sets the type of a column instead: bool, int8 to int64, uint8 to uint64,
+float16, float32, float64, utf8, large_utf8, binary, date32, timestamp, timestamp[us],
+timestamp[ns], vector[N] or list<TYPE>.
 
 With --merge-on, rows that are there keep the columns that the file lacks. All JSON objects must
 then have the same fields: a command whose rows differ in that does nothing.
@@ -94,11 +112,13 @@ Rows that are added go in parts of 64 MiB, and a part whose answer is lost is se
 If the command fails, the same one within 15 minutes adds the rows once.`
 	cmd.Example = `  tiltyard insert sales/orders orders.arrow --create
   tiltyard insert sales/orders more.csv
+  tiltyard insert sales/zips zips.csv --create --type zip=utf8
   generate | tiltyard insert sales/orders --format jsonl --merge-on id`
 	cmd.Flags().StringVar(&format, "format", "", "arrow, parquet, csv or jsonl; by the name of the file when not given")
 	cmd.Flags().BoolVar(&create, "create", false, "make the table")
 	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace the rows that are there")
 	cmd.Flags().StringSliceVar(&merge, "merge-on", nil, "columns by which to find rows that are replaced")
+	cmd.Flags().StringArrayVar(&typed, "type", nil, "COLUMN=TYPE of a created column of CSV or JSON; may be repeated")
 	cmd.Flags().StringVar(&branch, "branch", "", "the branch to write to")
 	return cmd
 }
@@ -109,7 +129,7 @@ func openInput(r *run) (in io.Reader, name string, done func(), err error) {
 		if file, ok := r.cmd.InOrStdin().(*os.File); ok && terminal(file) {
 			return nil, "", nil, usagef("name a file, or send rows to standard input")
 		}
-		return r.cmd.InOrStdin(), "", func() {}, nil
+		return r.cmd.InOrStdin(), "standard input", func() {}, nil
 	}
 	file, err := os.Open(r.args[1])
 	if err != nil {
@@ -119,10 +139,7 @@ func openInput(r *run) (in io.Reader, name string, done func(), err error) {
 }
 
 // columnsOf returns the columns of a table in Arrow types, from a query without rows.
-func columnsOf(r *run, id protocol.Common, branch string, create bool) (*arrow.Schema, error) {
-	if create {
-		return nil, usagef("--create needs Arrow or Parquet: CSV and JSON do not say which types columns have")
-	}
+func columnsOf(r *run, id protocol.Common, branch string) (*arrow.Schema, error) {
 	rows, err := r.client.QueryTable(r.ctx, &queryapi.Request{Common: id, Branch: branch, Filter: "false", K: new(int64(1))})
 	if err != nil {
 		return nil, advised(err, protocol.TableNotFound, createIt)

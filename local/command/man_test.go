@@ -14,6 +14,7 @@ func TestManWritesAPageForEachCommand(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"tiltyard":                 "tiltyard-query(1)",
+		"tiltyard-cp":              `\fB--overwrite\fP`,
 		"tiltyard-query":           `\fB--where\fP`,
 		"tiltyard-function-create": "tiltyard function create sales/loud loud.sql",
 	} {

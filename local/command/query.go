@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -19,7 +18,7 @@ const tableRows = 100
 type question struct {
 	at                            place
 	where, vector, column, metric string
-	text                          string
+	text, like                    string
 	textColumns, columns, order   []string
 	limit, offset, nprobes        int64
 	effort                        float64
@@ -32,6 +31,9 @@ func newQueryCommand(s *session) *cobra.Command {
 	q := new(question)
 	cmd := s.on("query TABLE", "Find rows", exactly(1), func(r *run, id protocol.Common) error {
 		req, err := q.request(r.cmd, id)
+		if err == nil {
+			err = q.vectorLike(r, req)
+		}
 		if err != nil {
 			return err
 		}
@@ -70,6 +72,8 @@ words. Rows come as a table, with --output json as JSON with one row in a line, 
 --output arrow as an Arrow stream. A table shows 100 rows unless --limit is given.`
 	cmd.Example = `  tiltyard query sales/orders --where 'price > 10' --columns id,price --order-by -price --limit 5
   tiltyard query points --vector '[0.1, 0.2]' --limit 3
+  tiltyard query points --vector @query.npy --limit 3
+  tiltyard query points --like 'id = 7' --limit 3
   tiltyard query docs --text 'a word' --text-columns body -o json
   tiltyard query docs -o arrow > docs.arrow`
 	q.flags(cmd)
@@ -115,7 +119,8 @@ func (q *question) flags(cmd *cobra.Command) {
 	f.StringSliceVar(&q.order, "order-by", nil, "columns to sort by; - in front of one is descending")
 	f.Int64Var(&q.limit, "limit", 0, "the greatest number of rows")
 	f.Int64Var(&q.offset, "offset", 0, "how many rows to leave out first")
-	f.StringVar(&q.vector, "vector", "", "a JSON array of numbers, to find the rows nearest to it")
+	f.StringVar(&q.vector, "vector", "", "a JSON array of numbers, to find the rows nearest to it; @FILE or - for standard input, with JSON or .npy")
+	f.StringVar(&q.like, "like", "", "a filter in SQL that selects one row, to find the rows nearest to its vector")
 	f.StringVar(&q.column, "vector-column", "", "the column of vectors; the only one when not given")
 	f.StringVar(&q.metric, "metric", "", "l2, cosine, dot or hamming")
 	f.Int64Var(&q.nprobes, "nprobes", 0, "how many partitions of a vector index to search")
@@ -156,8 +161,9 @@ func (q *question) request(cmd *cobra.Command, id protocol.Common) (*queryapi.Re
 		req.OrderBy = append(req.OrderBy, queryapi.OrderBy{ColumnName: name, Ascending: new(!descending)})
 	}
 	if q.vector != "" {
-		if err := json.Unmarshal([]byte(q.vector), &req.Vector); err != nil {
-			return nil, usagef("--vector must be a JSON array of numbers: %w", err)
+		var err error
+		if req.Vector, err = parseVector(cmd, q.vector); err != nil {
+			return nil, err
 		}
 	}
 	if q.text != "" {

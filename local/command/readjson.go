@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,33 +35,32 @@ func openJSON(in io.Reader, schema *arrow.Schema, sparse bool) (client.Source, e
 		_, _ = r.decoder.Token() // the opening bracket
 	}
 	read := func(b *array.RecordBuilder) error {
-		object, _, err := r.next()
+		fields, err := r.next()
 		if err != nil {
 			return err
 		}
-		return b.UnmarshalJSON(object)
+		return appendObject(b, fields)
 	}
 	if sparse {
-		first, fields, err := r.next()
+		first, err := r.next()
 		if err != nil && !errors.Is(err, io.EOF) {
 			return client.Source{}, fmt.Errorf("%s: %w", r.place(), err)
 		}
 		if err == nil {
-			schema = fieldsOf(schema, fields)
+			schema = fieldsOf(schema, first)
 		}
 		read = func(b *array.RecordBuilder) error {
-			object := first
-			if first = nil; object == nil {
-				var fields map[string]json.RawMessage
+			fields := first
+			if first = nil; fields == nil {
 				var err error
-				if object, fields, err = r.next(); err != nil {
+				if fields, err = r.next(); err != nil {
 					return err
 				}
 				if err := sameFields(schema, fields); err != nil {
 					return err
 				}
 			}
-			return b.UnmarshalJSON(object)
+			return appendObject(b, fields)
 		}
 	}
 	return textSource(schema, read, r.place), nil
@@ -79,26 +79,109 @@ func firstByte(in *bufio.Reader) (byte, error) {
 	}
 }
 
-// next returns the next object and its fields, or io.EOF at the end.
-func (r *jsonRows) next() (json.RawMessage, map[string]json.RawMessage, error) {
+// next returns the fields of the next object, or io.EOF at the end.
+func (r *jsonRows) next() (map[string]json.RawMessage, error) {
 	r.row++
 	if r.array && !r.decoder.More() {
-		return nil, nil, r.end()
+		return nil, r.end()
 	}
 	var object json.RawMessage
 	if err := r.decoder.Decode(&object); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil || fields == nil {
-		return nil, nil, errors.New("it is no JSON object")
+		return nil, errors.New("it is no JSON object")
 	}
 	for name := range fields {
 		if !r.schema.HasField(name) {
-			return nil, nil, fmt.Errorf("the table has no column %q", name)
+			return nil, &unknownColumnError{name}
 		}
 	}
-	return object, fields, nil
+	return fields, nil
+}
+
+// An unknownColumnError is a field of a JSON object that is no column.
+type unknownColumnError struct{ column string }
+
+// Error names the column.
+func (e *unknownColumnError) Error() string {
+	return fmt.Sprintf("the table has no column %q", e.column)
+}
+
+// appendObject adds a row of the fields of an object. A column that it lacks is null.
+func appendObject(b *array.RecordBuilder, object map[string]json.RawMessage) error {
+	var row bytes.Buffer
+	for _, field := range b.Schema().Fields() {
+		raw, ok := object[field.Name]
+		if !ok {
+			raw = json.RawMessage("null")
+		}
+		row.Write(fit(raw, field.Type))
+		row.WriteByte(' ')
+	}
+	decoder := json.NewDecoder(&row)
+	decoder.UseNumber() // keeps all digits
+	for i, field := range b.Schema().Fields() {
+		if err := b.Field(i).UnmarshalOne(decoder); err != nil || !hasWholeLists(b.Field(i)) {
+			return &valueError{field.Name, string(object[field.Name]), field.Type}
+		}
+	}
+	return nil
+}
+
+// fit returns a value in the form that Arrow reads as a type. A text column takes other values as their JSON, a list may be
+// a text of JSON, and a time without a zone is in UTC if its column is. An object with fields that a struct lacks becomes a
+// text, which Arrow refuses; it would ignore the fields.
+func fit(raw json.RawMessage, typ arrow.DataType) json.RawMessage {
+	switch typ := typ.(type) {
+	case *arrow.StringType, *arrow.LargeStringType:
+		if raw[0] != '"' && !isNull(raw) {
+			return json.RawMessage(quoted(string(raw)))
+		}
+	case *arrow.TimestampType:
+		if text, ok := unquoted(raw); ok {
+			return json.RawMessage(quoted(zoned(text, typ)))
+		}
+	case *arrow.FixedSizeListType, *arrow.ListType:
+		if text, ok := unquoted(raw); ok && json.Valid([]byte(text)) {
+			return json.RawMessage(text)
+		}
+	case *arrow.StructType:
+		return fitObject(raw, typ)
+	}
+	return raw
+}
+
+// fitObject is [fit] for a struct.
+func fitObject(raw json.RawMessage, typ *arrow.StructType) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if isNull(raw) || json.Unmarshal(raw, &fields) != nil {
+		return raw
+	}
+	for name, value := range fields {
+		field, ok := typ.FieldByName(name)
+		if !ok {
+			return json.RawMessage(quoted("it has the field " + name))
+		}
+		fields[name] = fit(value, field.Type)
+	}
+	whole, err := json.Marshal(fields)
+	if err != nil {
+		return raw
+	}
+	return whole
+}
+
+func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
+
+// unquoted returns the text of a JSON string.
+func unquoted(raw json.RawMessage) (text string, ok bool) {
+	if raw[0] != '"' {
+		return "", false
+	}
+	ok = json.Unmarshal(raw, &text) == nil
+	return text, ok
 }
 
 // end reads the end of the array. It returns io.EOF if nothing follows.

@@ -185,13 +185,7 @@ func newTableRename(s *session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		last := len(to.ID) - 1
-		namespace := to.ID[:last]
-		if last == 0 {
-			namespace = []string{protocol.DefaultDelimiter} // the root
-		}
-		_, err = r.client.RenameTable(r.ctx, &tableapi.RenameRequest{Common: id, NewTableName: to.ID[last], NewNamespaceID: namespace})
-		return advised(err, protocol.TableAlreadyExists, nameTaken)
+		return rename(r.ctx, r.client, id, to)
 	})
 }
 

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import lancedb
+import numpy
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -137,3 +138,72 @@ def test_rows_over_http_are_those_of_the_command_line(line):
     assert document.json[1]["id"] == 2**53 + 1 and document.json[0]["bytes"] == "AP8=" and document.json[0]["vector"] == [0.5, 1]
     assert wire.post("/v1/table/t/query", query, Accept="*/*").table.num_rows == 3
     assert wire.post("/v1/table/t/query", {"vector": [], "k": 1, "filter": "nope = 1"}, Accept="application/x-ndjson").status == 400
+
+
+def test_csv_and_json_become_tables(line, tmp_path):
+    (tmp_path / "rows.csv").write_text('id,word,day,vector\n1,a,2024-02-29,"[1, 2]"\n2,,,"[3, 4]"\n')
+    line.run("insert", "rows", str(tmp_path / "rows.csv"), "--create", "--type", "id=int32")
+    table = line.db.open_table("rows")
+    assert table.schema == pa.schema({"id": pa.int32(), "word": pa.string(), "day": pa.date32(), "vector": pa.list_(pa.float32(), 2)})
+    assert table.search([3, 4]).limit(1).to_list()[0]["id"] == 2
+    (tmp_path / "rows.jsonl").write_text('{"id": 1, "at": "2024-02-29T01:02:03Z", "o": {"x": [1, 2]}}\n{"id": 2, "more": true}\n')
+    line.run("insert", "objects", str(tmp_path / "rows.jsonl"), "--create")
+    found = line.db.open_table("objects").search().to_arrow().sort_by("id")
+    assert found.schema.field("o").type == pa.struct({"x": pa.list_(pa.float32(), 2)})
+    assert found.column("at")[0].as_py().isoformat() == "2024-02-29T01:02:03+00:00" and found.column("more").to_pylist() == [None, True]
+
+
+def test_vectors_of_files_and_rows(line, tmp_path):
+    table = line.db.create_table("t", ROWS)
+    numpy.save(tmp_path / "v.npy", numpy.array([0.25, 0.75], "float64"))
+    nearest = [r["id"] for r in table.search([0.25, 0.75]).limit(3).to_list()]
+    for vector in (["--vector", f"@{tmp_path / 'v.npy'}"], ["--like", "id = 50"]):
+        assert [r["id"] for r in line.objects("query", "t", *vector, "--limit", "3")] == nearest, vector
+
+
+def test_log_and_diff_show_what_changed(line):
+    table = line.db.create_table("t", ROWS)
+    table.tags.create("first", 1)
+    table.delete("id >= 150")
+    table.add(ROWS.slice(150, 10))
+    entries = line.objects("log", "t")
+    assert [(e["version"], e["rows"], e["change"], e["tags"]) for e in entries] == [(3, 160, 10, []), (2, 150, -50, []), (1, 200, 200, ["first"])]
+    found = json.loads(line.run("diff", "t", "1", "2", "--limit", "100", "-o", "json"))
+    assert found["removed"] == 50 and found["added"] == found["changed"] == 0 and found["columns"] == []
+    assert sorted(row["before"]["id"] for row in found["rows"]) == list(range(150, 200))
+
+
+def test_tables_are_copied_between_servers(line, tmp_path):
+    line.db.create_table("t", ROWS)
+    with Server(tmp_path / "other") as server:
+        other = Line(server)
+        for name, one in {"here": line, "there": other}.items():
+            subprocess.run([str(binary()), "login", name, "--url", one.url, "--token-stdin"], input=one.token, text=True, check=True, env=line.environment)
+        line.run("cp", "here:t", "there:t")
+        assert other.db.open_table("t").search().limit(1000).to_arrow().sort_by("id").equals(ROWS)
+        line.run("cp", "here:t", "there:t", code=4)
+        line.run("cp", "here:t", "there:t", "--append")
+        assert other.db.open_table("t").count_rows() == 400
+        line.run("mv", "here:t", "there:u", code=2)
+        line.run("cp", "there:t", str(tmp_path / "t.parquet"))
+        assert pq.read_metadata(tmp_path / "t.parquet").num_rows == 400
+        (tmp_path / "bad.csv").write_text("id\n" + "1\n" * 10_000 + "x\n")
+        line.run("cp", str(tmp_path / "bad.csv"), "there:bad", code=1)
+        assert other.db.list_tables().tables == ["t"]
+
+
+def test_top_counts_requests(line):
+    table = line.db.create_table("t", ROWS)
+    for _ in range(5):
+        table.search([0.5, 0.5]).limit(1).to_list()
+    (found,) = line.objects("top")
+    queries = next(one for one in found["operations"] if one["operation"] == "QueryTable")
+    assert queries["requests"] == 5 and 0 < queries["p50_ms"] <= queries["p95_ms"] and queries["failed"] == 0
+    assert found["memory"]["limit"] > 0 and found["jobs"] == []
+
+
+def test_bash_completes_names(line):
+    line.db.create_table("tables_of_bash", ROWS)
+    words = line.run("__complete", "query", "tab").splitlines()
+    assert words == ["tables_of_bash", ":4"]
+    assert line.run("__complete", "query", "tables_of_bash", "--columns", "id,w").splitlines()[0] == "id,word"
