@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/arrow/rowjson"
 	"tiltyard/shared/client"
 )
 
@@ -89,16 +90,8 @@ func (r *jsonRows) next() (json.RawMessage, map[string]json.RawMessage, error) {
 	if err := r.decoder.Decode(&object); err != nil {
 		return nil, nil, err
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(object, &fields); err != nil || fields == nil {
-		return nil, nil, errors.New("it is no JSON object")
-	}
-	for name := range fields {
-		if !r.schema.HasField(name) {
-			return nil, nil, fmt.Errorf("the table has no column %q", name)
-		}
-	}
-	return object, fields, nil
+	fields, err := rowjson.Fields(object, r.schema)
+	return object, fields, err
 }
 
 // end reads the end of the array. It returns io.EOF if nothing follows.
