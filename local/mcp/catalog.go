@@ -19,6 +19,8 @@ import (
 const (
 	usualNames    = 100
 	maxNames      = 1000
+	usualColumns  = 200
+	maxColumns    = 1000
 	usualVersions = 20
 	maxVersions   = 100 // the most that the server reads for a page with details
 )
@@ -30,7 +32,7 @@ func (s *server) addCatalog() {
 	add(s, "list_tables", reads("List tables"),
 		"List the tables of all namespaces, or those directly in one namespace, by the names that the other tools take. If next_page_token is in the answer, there are more.", listTables)
 	add(s, "describe_table", reads("Describe a table"),
-		"Describe a table: its newest version, number of rows, columns with their types, indices, and what search_vector (vector_columns, with the length of their vectors and the metric of an index) and search_text (text_columns) can search. Call it before a query.", describeTable)
+		"Describe a table: its newest version, number of rows, columns with their types, indices, and what search_vector (vector_columns, with the length of their vectors and the metric of an index) and search_text (text_columns) can search. Call it before a query. If columns_left_out is in the answer, there are more columns: repeat the call with offset.", describeTable)
 	add(s, "table_stats", reads("Measure a table"),
 		"Measure the newest version of a table: rows, bytes on storage, indices, and fragments, which are its pieces.", tableStats)
 	add(s, "list_versions", reads("List versions"),
@@ -147,15 +149,16 @@ type vectorColumn struct {
 }
 
 type description struct {
-	Table         string              `json:"table"`
-	Version       int64               `json:"version"`
-	Rows          int64               `json:"rows"`
-	Columns       []column            `json:"columns"`
-	VectorColumns []vectorColumn      `json:"vector_columns"`
-	TextColumns   []string            `json:"text_columns"` // with an index for search_text
-	Indices       []describedIndex    `json:"indices"`
-	Properties    protocol.Properties `json:"properties"`
-	Metadata      map[string]string   `json:"metadata,omitempty"`
+	Table          string              `json:"table"`
+	Version        int64               `json:"version"`
+	Rows           int64               `json:"rows"`
+	Columns        []column            `json:"columns"`
+	ColumnsLeftOut int64               `json:"columns_left_out,omitempty"`
+	VectorColumns  []vectorColumn      `json:"vector_columns"`
+	TextColumns    []string            `json:"text_columns"` // with an index for search_text
+	Indices        []describedIndex    `json:"indices"`
+	Properties     protocol.Properties `json:"properties"`
+	Metadata       map[string]string   `json:"metadata,omitempty"`
 }
 
 type describedIndex struct {
@@ -167,12 +170,35 @@ type describedIndex struct {
 	UnindexedRows int64    `json:"unindexed_rows"` // which searches read in addition
 }
 
-func describeTable(ctx context.Context, c *call, in tableArguments) (any, error) {
+type describeArguments struct {
+	tableArguments
+	Limit  int64 `json:"limit,omitempty" jsonschema:"the greatest number of columns, from 1 to 1000; 200 when not given"`
+	Offset int64 `json:"offset,omitempty" jsonschema:"how many columns to leave out first"`
+}
+
+func describeTable(ctx context.Context, c *call, in describeArguments) (any, error) {
 	id, err := c.object(in.Table)
 	if err != nil {
 		return nil, err
 	}
-	return c.describe(ctx, id)
+	limit, err := bounded(in.Limit, usualColumns, maxColumns)
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.describe(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	d.cut(in.Offset, limit)
+	return d, nil
+}
+
+// cut keeps limit columns from offset on.
+func (d *description) cut(offset, limit int64) {
+	all := int64(len(d.Columns))
+	from := min(max(offset, 0), all)
+	d.Columns = d.Columns[from:min(from+limit, all)]
+	d.ColumnsLeftOut = all - int64(len(d.Columns))
 }
 
 // schema returns the newest version of a table, or the given one, with its columns.

@@ -104,6 +104,9 @@ func removes(title string) *sdk.ToolAnnotations {
 	return &sdk.ToolAnnotations{Title: title, DestructiveHint: new(true), OpenWorldHint: new(false)}
 }
 
+// maxAnswerBytes bounds every answer. Those with rows stay below it, see maxRowBytes.
+const maxAnswerBytes = 256 << 10
+
 // add adds a tool with arguments of type In. Its answer is the JSON of what do returns, as text and
 // as structured content. An error of do is an answer that is marked as an error.
 func add[In any](s *server, name string, about *sdk.ToolAnnotations, description string, do func(context.Context, *call, In) (any, error)) {
@@ -135,6 +138,9 @@ func add[In any](s *server, name string, about *sdk.ToolAnnotations, description
 		text, err := encode(out)
 		if err != nil {
 			return nil, nil, err
+		}
+		if len(text) > maxAnswerBytes {
+			return nil, nil, fmt.Errorf("the answer has %d bytes, and at most %d are possible; ask for less by limit, or use the command line", len(text), maxAnswerBytes)
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, out, nil
 	})

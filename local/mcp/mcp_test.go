@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/local/mcp"
 	"tiltyard/shared/client"
+	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/indexapi"
 	"tiltyard/shared/protocol/namespaceapi"
 	"tiltyard/shared/service/all/alltest"
@@ -152,6 +153,59 @@ func TestToolsAnswer(t *testing.T) {
 				t.Errorf("%s %s\n  = %s\nwithout %s", c.tool, c.arguments, got, want)
 			}
 		}
+	}
+}
+
+func TestDescriptionOfIndexedVectorsHasTheirMetric(t *testing.T) {
+	a := connect(t, true)
+	rows := make([]string, 300)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"v":[%d,1],"w":[1,%d]}`, i, i)
+	}
+	a.ask("create_table", `{"table":"t","columns":[{"name":"v","type":"vector[2]"},{"name":"w","type":"vector[2]"}],"rows":[`+strings.Join(rows, ",")+`]}`)
+	made, err := a.tables.CreateTableIndex(t.Context(), &indexapi.CreateRequest{
+		Common: client.ID("t"), Column: "v", Type: "IVF_FLAT", VectorParameters: indexapi.VectorParameters{DistanceType: protocol.DistanceCosine, NumPartitions: new(int64(1))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.tables.Wait(t.Context(), made.JobID, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := `"vector_columns":[{"name":"v","length":2,"element":"float32","indexed":true,"metric":"cosine"},{"name":"w","length":2,"element":"float32","indexed":false}]`
+	if got := a.ask("describe_table", `{"table":"t"}`); !strings.Contains(got, want) {
+		t.Errorf("the description is\n%s\nwithout %s", got, want)
+	}
+	if got := a.ask("describe_table", `{"table":"t","limit":1,"offset":1}`); !strings.Contains(got, `"columns":[{"name":"w",`) || !strings.Contains(got, `"columns_left_out":1`) {
+		t.Errorf("one column is described by %s", got)
+	}
+	// All columns are vectors, and two may be meant.
+	for arguments, want := range map[string]string{
+		`{"table":"t","vector":[1,1],"vector_column":"v"}`:                 "all columns hold vectors or bytes; name those to return in columns: v: fixed_size_list<float32>[2], w:",
+		`{"table":"t","like":"v IS NOT NULL AND false","columns":["v"]}`:   "several columns hold vectors; name one of them in vector_column: v, w",
+		`{"table":"t","like":"false","vector_column":"x","columns":["v"]}`: "x",
+	} {
+		if text, failed := a.call("search_vector", arguments); !failed || !strings.Contains(text, want) {
+			t.Errorf("search_vector %s\n  = %s\nwithout %s", arguments, text, want)
+		}
+	}
+	if got := a.ask("search_vector", `{"table":"t","vector":[0,1],"vector_column":"v","columns":["v"],"limit":1}`); !strings.Contains(got, `"rows":[{"_distance":0,"v":[0,1]}]`) {
+		t.Errorf("the search finds %s", got)
+	}
+}
+
+func TestLongAnswersAreRefused(t *testing.T) {
+	a := connect(t, true)
+	columns := make([]string, 900)
+	for i := range columns {
+		columns[i] = fmt.Sprintf(`{"name":"%s%d","type":"bool"}`, strings.Repeat("n", 300), i)
+	}
+	a.ask("create_table", `{"table":"wide","columns":[`+strings.Join(columns, ",")+`]}`)
+	if text, failed := a.call("describe_table", `{"table":"wide","limit":900}`); !failed || !strings.Contains(text, "at most 262144 are possible") {
+		t.Errorf("900 columns answer %.200s", text)
+	}
+	if got := a.ask("describe_table", `{"table":"wide"}`); !strings.Contains(got, `"columns_left_out":700`) {
+		t.Errorf("without a limit the answer is %.200s", got)
 	}
 }
 

@@ -53,6 +53,7 @@ func (s *server) readTable(ctx context.Context, req *sdk.ReadResourceRequest) (*
 	} else if err != nil {
 		return nil, explained(err)
 	}
+	found.cut(0, usualColumns)
 	found.Sample, err = c.rows(ctx, id, &queryapi.Request{Common: id, Version: &found.Version, K: new(int64(sampleRows))})
 	if err != nil {
 		return nil, explained(err)

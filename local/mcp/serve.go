@@ -3,11 +3,9 @@ package mcp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -70,16 +68,13 @@ func bearer(header http.Header) (token string, ok bool) {
 
 // Handler returns a handler of the Streamable HTTP transport. It keeps no sessions. It answers 401 to
 // requests without a token, and 403 to those that a web page may have caused: those with the origin of
-// another host, and those that reach a loopback address under another name, by DNS rebinding.
+// another host, and those that reach a loopback address under another name, by DNS rebinding, which the
+// handler of the SDK refuses.
 func Handler(server *sdk.Server) http.Handler {
 	messages := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxMessageBytes, PropagateRequestCancellation: true,
 	})
 	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if foreign(r) {
-			http.Error(w, fmt.Sprintf("the host is %q, which is no name of a loopback address; use localhost or 127.0.0.1", r.Host), http.StatusForbidden)
-			return
-		}
 		if _, ok := bearer(r.Header); !ok {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, errNoToken.Error(), http.StatusUnauthorized)
@@ -87,25 +82,6 @@ func Handler(server *sdk.Server) http.Handler {
 		}
 		messages.ServeHTTP(w, r)
 	}))
-}
-
-// foreign reports whether a request reached a loopback address under the name of another host.
-func foreign(r *http.Request) bool {
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok {
-		return false
-	}
-	at, err := netip.ParseAddrPort(local.String())
-	return err == nil && at.Addr().Unmap().IsLoopback() && !isLoopback(r.Host)
-}
-
-// isLoopback reports whether a host, perhaps with a port, is localhost or a loopback address.
-func isLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return strings.EqualFold(host, "localhost") || err == nil && address.Unmap().IsLoopback()
 }
 
 // Listen serves HTTP until the context ends, and then lets running calls finish for a short time.

@@ -47,7 +47,7 @@ func TestHTTPActsForTheCallerAlone(t *testing.T) {
 		{name: "wrong token", header: map[string]string{"Authorization": "Bearer wrong"}, body: listCall, status: 200, want: `"isError":true`},
 		{name: "token with a line break", header: map[string]string{"Authorization": "Bearer a b"}, body: listCall, status: 200, want: "contains a space"},
 		{name: "name of localhost", host: "localhost:80", header: map[string]string{"Authorization": "Bearer " + alltest.Token}, body: listCall, status: 200},
-		{name: "name of another host", host: "evil.example", header: map[string]string{"Authorization": "Bearer " + alltest.Token}, body: listCall, status: 403, want: "loopback"},
+		{name: "name of another host", host: "evil.example", header: map[string]string{"Authorization": "Bearer " + alltest.Token}, body: listCall, status: 403, want: "invalid Host header"},
 		{name: "page of another host", header: map[string]string{"Authorization": "Bearer " + alltest.Token, "Origin": "http://evil.example"}, body: listCall, status: 403},
 		{name: "page of another site", header: map[string]string{"Authorization": "Bearer " + alltest.Token, "Sec-Fetch-Site": "cross-site"}, body: listCall, status: 403},
 		{name: "too long", header: map[string]string{"Authorization": "Bearer " + alltest.Token}, body: strings.Repeat(" ", 4<<20) + listCall, status: 413},
