@@ -207,7 +207,7 @@ func differingColumns(r *run, req *versionapi.CompareRequest, d *difference) ([]
 			continue
 		}
 		for _, field := range found.Schema.Fields {
-			text := typeText(field.Type)
+			text := field.Type.String()
 			if !field.Nullable {
 				text += ", never null"
 			}

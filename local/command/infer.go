@@ -16,6 +16,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
+	"tiltyard/shared/arrow/rowjson"
 	"tiltyard/shared/protocol"
 )
 
@@ -436,9 +437,9 @@ func advisedType(err error) error {
 	if errors.As(err, &value) {
 		return &advice{err, fmt.Sprintf("the column is %s, by the first rows or by --type; --type '%s=TYPE' sets another type, and utf8 takes every text", typeWord(value.typ), value.column)}
 	}
-	var unknown *unknownColumnError
+	var unknown *rowjson.UnknownColumnError
 	if errors.As(err, &unknown) {
-		return &advice{err, fmt.Sprintf("the first rows have no %s; --type '%s=TYPE' adds it", unknown.column, unknown.column)}
+		return &advice{err, fmt.Sprintf("the first rows have no %s; --type '%s=TYPE' adds it", unknown.Column, unknown.Column)}
 	}
 	return err
 }

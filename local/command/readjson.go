@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/arrow/rowjson"
 	"tiltyard/shared/client"
 )
 
@@ -89,24 +90,7 @@ func (r *jsonRows) next() (map[string]json.RawMessage, error) {
 	if err := r.decoder.Decode(&object); err != nil {
 		return nil, err
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(object, &fields); err != nil || fields == nil {
-		return nil, errors.New("it is no JSON object")
-	}
-	for name := range fields {
-		if !r.schema.HasField(name) {
-			return nil, &unknownColumnError{name}
-		}
-	}
-	return fields, nil
-}
-
-// An unknownColumnError is a field of a JSON object that is no column.
-type unknownColumnError struct{ column string }
-
-// Error names the column.
-func (e *unknownColumnError) Error() string {
-	return fmt.Sprintf("the table has no column %q", e.column)
+	return rowjson.Fields(object, r.schema)
 }
 
 // appendObject adds a row of the fields of an object. A column that it lacks is null.

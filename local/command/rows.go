@@ -13,7 +13,6 @@ import (
 
 	"tiltyard/shared/arrow/rowjson"
 	"tiltyard/shared/client"
-	"tiltyard/shared/protocol"
 )
 
 // lineWriter writes rows as JSON objects, one per line. Bytes are base64.
@@ -96,27 +95,4 @@ func shorten(text string) string {
 		return text
 	}
 	return string([]rune(text)[:most-1]) + "…"
-}
-
-// typeText formats a type on one line.
-func typeText(t protocol.JSONType) string {
-	if t.Precise != "" {
-		return t.Precise
-	}
-	text := t.Type
-	var parts []string
-	for _, field := range t.Fields {
-		part := typeText(field.Type)
-		if t.Type == "struct" {
-			part = field.Name + ": " + part
-		}
-		parts = append(parts, part)
-	}
-	if len(parts) > 0 {
-		text += "<" + strings.Join(parts, ", ") + ">"
-	}
-	if t.Length != nil {
-		text += fmt.Sprintf("[%d]", *t.Length)
-	}
-	return text
 }

@@ -46,7 +46,7 @@ func newTableShow(s *session) *cobra.Command {
 		}
 		out := s.list(r.cmd, "COLUMN", "TYPE", "NULLABLE")
 		for _, field := range found.Schema.Fields {
-			out.add(field, field.Name, typeText(field.Type), field.Nullable)
+			out.add(field, field.Name, field.Type, field.Nullable)
 		}
 		return out.flush()
 	})

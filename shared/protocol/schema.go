@@ -3,6 +3,7 @@ package protocol
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -32,6 +33,29 @@ type JSONType struct {
 	Fields  []JSONField `json:"fields,omitempty"`
 	Length  *int64      `json:"length,omitempty"`
 	Precise string      `json:"precise,omitempty"`
+}
+
+// String returns the type on one line, such as fixed_size_list<float32>[384].
+func (t JSONType) String() string {
+	if t.Precise != "" {
+		return t.Precise
+	}
+	text := t.Type
+	var parts []string
+	for _, field := range t.Fields {
+		part := field.Type.String()
+		if t.Type == "struct" {
+			part = field.Name + ": " + part
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) > 0 {
+		text += "<" + strings.Join(parts, ", ") + ">"
+	}
+	if t.Length != nil {
+		text += fmt.Sprintf("[%d]", *t.Length)
+	}
+	return text
 }
 
 // EncodeSchema writes a schema in the vocabulary of the dialect: float32 and utf8 for Namespace

@@ -43,7 +43,7 @@ def test_readme_fits_two_screens():
 NEEDS = {"from-chroma": ["chromadb"], "from-pgvector": ["pgserver", "psycopg"]}
 
 
-@pytest.mark.parametrize("page", [pages.DOCS / "start.md", *sorted((pages.DOCS / "guides").glob("*.md"))], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [pages.DOCS / "start.md", pages.DOCS / "mcp.md", *sorted((pages.DOCS / "guides").glob("*.md"))], ids=lambda page: page.stem)
 def test_page(page, tmp_path):
     for package in NEEDS.get(page.stem, []):
         pytest.importorskip(package)  # make installs it with the others

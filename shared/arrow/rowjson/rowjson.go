@@ -1,4 +1,4 @@
-// Package rowjson writes rows as JSON objects, one per line:
+// Package rowjson writes rows as JSON objects, one per line, and checks those that come in:
 //
 //	{"id":1,"vector":[0.5,"NaN"],"picture":"iVBORw0KGgo="}
 //
@@ -6,6 +6,9 @@
 package rowjson
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -61,4 +64,26 @@ func widened(data arrow.ArrayData) arrow.ArrayData {
 		return array.NewData(arrow.StructOf(fields...), data.Len(), data.Buffers(), children, data.NullN(), data.Offset())
 	}
 	return data
+}
+
+// Fields returns the fields of a row, a JSON object. Each must be a column of the schema; there may be fewer.
+func Fields(row []byte, schema *arrow.Schema) (map[string]json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(row, &fields); err != nil || fields == nil {
+		return nil, errors.New("it is no JSON object")
+	}
+	for name := range fields {
+		if !schema.HasField(name) {
+			return nil, &UnknownColumnError{name}
+		}
+	}
+	return fields, nil
+}
+
+// An UnknownColumnError is about a field of a row that is no column.
+type UnknownColumnError struct{ Column string }
+
+// Error names the column.
+func (e *UnknownColumnError) Error() string {
+	return fmt.Sprintf("the table has no column %q", e.Column)
 }

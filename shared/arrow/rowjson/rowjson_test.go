@@ -51,3 +51,38 @@ func TestWriteHasTextsForNumbersThatAreNotFinite(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 	}
 }
+
+func TestFieldsAreColumns(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "a", Type: arrow.PrimitiveTypes.Int64}, {Name: "b", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	for _, c := range []struct{ row, refusal string }{
+		{`{"a":1,"b":null}`, ""},
+		{`{}`, ""},
+		{`{"a":1,"c":2}`, `the table has no column "c"`},
+		{`[1]`, "it is no JSON object"},
+		{`null`, "it is no JSON object"},
+		{`{"a":1`, "it is no JSON object"},
+	} {
+		fields, err := rowjson.Fields([]byte(c.row), schema)
+		if c.refusal == "" && (err != nil || len(fields) != strings.Count(c.row, ":")) || c.refusal != "" && (err == nil || err.Error() != c.refusal) {
+			t.Errorf("%s has the fields %v, %v, want %q", c.row, fields, err, c.refusal)
+		}
+	}
+}
+
+func FuzzFields(f *testing.F) {
+	f.Add([]byte(`{"a":1}`))
+	f.Add([]byte(`{"a":{"a":[null]}}`))
+	f.Add([]byte(`null`))
+	schema := arrow.NewSchema([]arrow.Field{{Name: "a", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	f.Fuzz(func(t *testing.T, row []byte) {
+		fields, err := rowjson.Fields(row, schema)
+		if err != nil {
+			return
+		}
+		for name := range fields {
+			if name != "a" {
+				t.Errorf("%s has the column %q, which the schema lacks", row, name)
+			}
+		}
+	})
+}

@@ -115,7 +115,8 @@ var mayImport = map[string]string{
 	"shared/protocol/versionapi":             "=protocol protocol/tableapi",
 
 	"shared/engine/udf/expression": "=engine/udf process/memory protocol sql arrow/take",
-	"local/command":                "client arrow/rowjson process/float16 storage/outage protocol",
+	"local/command":                "client arrow/rowjson process/float16 process/release mcp storage/outage protocol",
+	"local/mcp":                    "client arrow/rowjson protocol",
 
 	"shared/arrow":               "",
 	"shared/events":              "",
@@ -201,12 +202,14 @@ var mayImport = map[string]string{
 var onlyIn = map[string]string{
 	"github.com/cedar-policy": "shared/protocol/auth",
 	"golang.org/x/term":       "local/command",
-	"net/http":                "shared/http/httpapi shared/protocol/auth shared/boot shared/client shared/http/console shared/protocol shared/service/all/alltest shared/storage/objectstore/s3store shared/engine/udf/executor shared/events/outbox/forward shared/process/tracing local/server local/standins/gateway local/tools/openapi local/standins/runtimeapi local/standins/lambda shared/storage/cloud local/tools/clientgen",
+	"net/http":                "shared/http/httpapi shared/protocol/auth shared/boot shared/client shared/http/console shared/protocol shared/service/all/alltest shared/storage/objectstore/s3store shared/engine/udf/executor shared/events/outbox/forward shared/process/tracing local/server local/standins/gateway local/tools/openapi local/standins/runtimeapi local/standins/lambda shared/storage/cloud local/tools/clientgen local/mcp",
 	"github.com/aws":          "shared/boot shared/catalog/secretbox/kmskeys shared/engine/udf/executor/lambdaexec shared/http/httpapi/apigateway shared/jobs/sqsqueue shared/events/outbox/forward/awstarget shared/storage/objectstore/s3store shared/storage/record/dynamorecord shared/tables/vending local/standins/gateway local/standins/lambda local/tools/functionbench shared/storage/cloud",
 	"github.com/awslabs":      "shared/http/httpapi/apigateway",
 	"github.com/spf13/cobra":  "local/command local/server",
 	"github.com/spf13/pflag":  "local/server",
 	"C":                       "",
+
+	"github.com/modelcontextprotocol": "local/mcp",
 
 	"github.com/tetratelabs/wazero": "shared/engine/udf/wasm/host",
 }
