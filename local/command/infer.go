@@ -108,7 +108,7 @@ func sampleCSV(start []byte) ([]sampled, error) {
 			}
 		}
 	}
-	return columns, nil
+	return columns, nil //nolint:nilerr // a faulty row ends the sample; the reader of all rows reports it
 }
 
 // isCut reports whether the last row of a reader may continue behind the sample.
@@ -128,11 +128,11 @@ func sampleJSON(start []byte) ([]sampled, error) {
 		value, err := jsonValue(decoder)
 		object, ok := value.([]member)
 		if err != nil || !ok {
-			break // the reader of all rows reports it
+			break
 		}
 		columns = collect(columns, object)
 	}
-	return columns, nil
+	return columns, nil //nolint:nilerr // as in sampleCSV
 }
 
 // collect adds the values of an object to columns.
