@@ -245,9 +245,9 @@ func TestMistakesAreAnswers(t *testing.T) {
 
 func TestAnswersAreBounded(t *testing.T) {
 	a := connect(t, true)
-	rows := make([]string, 30)
-	for i := range rows {
-		rows[i] = fmt.Sprintf(`{"id":%d,"body":%q}`, i, strings.Repeat("x", 4000))
+	var rows []string
+	for i := range 30 {
+		rows = append(rows, fmt.Sprintf(`{"id":%d,"body":%q}`, i, strings.Repeat("x", 4000)))
 	}
 	rows = append(rows, fmt.Sprintf(`{"id":30,"body":%q}`, strings.Repeat("x", 100_000)))
 	a.ask("create_table", `{"table":"long","columns":[{"name":"id","type":"int64"},{"name":"body","type":"string"}],"rows":[`+strings.Join(rows, ",")+`]}`)
