@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,8 @@ type question struct {
 	at                            place
 	where, vector, column, metric string
 	text                          string
+	weights                       []float64
+	rankConstant                  int64
 	textColumns, columns, order   []string
 	limit, offset, nprobes        int64
 	effort                        float64
@@ -65,12 +68,13 @@ func newQueryCommand(s *session) *cobra.Command {
 		}
 		return err
 	})
-	cmd.Long = `Find rows: all, those where a filter is true, those nearest to a vector, or those that match
-words. Rows come as a table, with --output json as JSON with one row in a line, or with
+	cmd.Long = `Find rows: all, those where a filter is true, those nearest to a vector, those that match words,
+or with both --vector and --text the best of both. Rows come as a table, with --output json as JSON with one row in a line, or with
 --output arrow as an Arrow stream. A table shows 100 rows unless --limit is given.`
 	cmd.Example = `  tiltyard query sales/orders --where 'price > 10' --columns id,price --order-by -price --limit 5
   tiltyard query points --vector '[0.1, 0.2]' --limit 3
   tiltyard query docs --text 'a word' --text-columns body -o json
+  tiltyard query docs --text 'a word' --vector @question.json --weights 1,2
   tiltyard query docs -o arrow > docs.arrow`
 	q.flags(cmd)
 	cmd.Flags().BoolVar(&q.stored, "stored", false, "let the server write the rows to storage, and read them there; for answers beyond 4 MB from functions")
@@ -115,13 +119,15 @@ func (q *question) flags(cmd *cobra.Command) {
 	f.StringSliceVar(&q.order, "order-by", nil, "columns to sort by; - in front of one is descending")
 	f.Int64Var(&q.limit, "limit", 0, "the greatest number of rows")
 	f.Int64Var(&q.offset, "offset", 0, "how many rows to leave out first")
-	f.StringVar(&q.vector, "vector", "", "a JSON array of numbers, to find the rows nearest to it")
+	f.StringVar(&q.vector, "vector", "", "a JSON array of numbers, or @FILE with one, to find the rows nearest to it")
 	f.StringVar(&q.column, "vector-column", "", "the column of vectors; the only one when not given")
 	f.StringVar(&q.metric, "metric", "", "l2, cosine, dot or hamming")
 	f.Int64Var(&q.nprobes, "nprobes", 0, "how many partitions of a vector index to search")
 	f.Float64Var(&q.effort, "search-effort", 0, "how many partitions to search first, from 0, the fewest, to 1, all; instead of --nprobes")
 	f.StringVar(&q.text, "text", "", "words, to find the rows that match them")
 	f.StringSliceVar(&q.textColumns, "text-columns", nil, "where to find the words; all columns with a text index when not given")
+	f.Float64SliceVar(&q.weights, "weights", nil, "with --vector and --text: the weights of the two rankings, as VECTOR,TEXT; 1,1 when not given")
+	f.Int64Var(&q.rankConstant, "rank-constant", 0, "with --vector and --text: added to the ranks before their reciprocals are; 60 when not given")
 	f.BoolVar(&q.rowID, "with-row-id", false, "return the ids of the rows")
 	q.at.flags(cmd)
 }
@@ -156,14 +162,52 @@ func (q *question) request(cmd *cobra.Command, id protocol.Common) (*queryapi.Re
 		req.OrderBy = append(req.OrderBy, queryapi.OrderBy{ColumnName: name, Ascending: new(!descending)})
 	}
 	if q.vector != "" {
-		if err := json.Unmarshal([]byte(q.vector), &req.Vector); err != nil {
-			return nil, usagef("--vector must be a JSON array of numbers: %w", err)
+		if err := readVector(q.vector, &req.Vector); err != nil {
+			return nil, err
 		}
 	}
 	if q.text != "" {
 		req.FullTextQuery = &queryapi.FullTextQuery{Text: q.text, Columns: q.textColumns}
 	}
-	return req, nil
+	var err error
+	req.Rerank, err = q.rerank(cmd)
+	return req, err
+}
+
+// readVector reads a JSON array, or the file that contains one.
+func readVector(text string, to *queryapi.Vector) error {
+	data := []byte(text)
+	if file, ok := strings.CutPrefix(text, "@"); ok {
+		var err error
+		if data, err = os.ReadFile(file); err != nil {
+			return usagef("--vector: %w", err)
+		}
+	}
+	if err := json.Unmarshal(data, to); err != nil {
+		return usagef("--vector must be a JSON array of numbers, or @FILE with one: %w", err)
+	}
+	return nil
+}
+
+// rerank returns how the rows for a vector and words are joined, or nil if no flag is given.
+func (q *question) rerank(cmd *cobra.Command) (*queryapi.Rerank, error) {
+	weighted, constant := cmd.Flags().Changed("weights"), cmd.Flags().Changed("rank-constant")
+	switch {
+	case !weighted && !constant:
+		return nil, nil
+	case q.vector == "" || q.text == "":
+		return nil, usagef("--weights and --rank-constant need both --vector and --text")
+	case weighted && len(q.weights) != 2:
+		return nil, usagef("--weights has %d numbers; it must have two, VECTOR,TEXT", len(q.weights))
+	}
+	how := new(queryapi.Rerank)
+	if weighted {
+		how.Weights = queryapi.RerankWeights{Vector: &q.weights[0], Text: &q.weights[1]}
+	}
+	if constant {
+		how.K = &q.rankConstant
+	}
+	return how, nil
 }
 
 // plan returns a function that writes a plan.
