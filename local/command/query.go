@@ -19,6 +19,8 @@ type question struct {
 	at                            place
 	where, vector, column, metric string
 	text, like                    string
+	weights                       []float64
+	rankConstant                  int64
 	textColumns, columns, order   []string
 	limit, offset, nprobes        int64
 	effort                        float64
@@ -67,14 +69,16 @@ func newQueryCommand(s *session) *cobra.Command {
 		}
 		return err
 	})
-	cmd.Long = `Find rows: all, those where a filter is true, those nearest to a vector, or those that match
-words. Rows come as a table, with --output json as JSON with one row in a line, or with
---output arrow as an Arrow stream. A table shows 100 rows unless --limit is given.`
+	cmd.Long = `Find rows: all, those where a filter is true, those nearest to a vector, those that match words,
+or with both --vector and --text the best of both. Rows come as a table, with --output json as JSON
+with one row in a line, or with --output arrow as an Arrow stream. A table shows 100 rows unless
+--limit is given.`
 	cmd.Example = `  tiltyard query sales/orders --where 'price > 10' --columns id,price --order-by -price --limit 5
   tiltyard query points --vector '[0.1, 0.2]' --limit 3
   tiltyard query points --vector @query.npy --limit 3
   tiltyard query points --like 'id = 7' --limit 3
   tiltyard query docs --text 'a word' --text-columns body -o json
+  tiltyard query docs --text 'a word' --vector @question.json --weights 1,2
   tiltyard query docs -o arrow > docs.arrow`
 	q.flags(cmd)
 	cmd.Flags().BoolVar(&q.stored, "stored", false, "let the server write the rows to storage, and read them there; for answers beyond 4 MB from functions")
@@ -127,6 +131,8 @@ func (q *question) flags(cmd *cobra.Command) {
 	f.Float64Var(&q.effort, "search-effort", 0, "how many partitions to search first, from 0, the fewest, to 1, all; instead of --nprobes")
 	f.StringVar(&q.text, "text", "", "words, to find the rows that match them")
 	f.StringSliceVar(&q.textColumns, "text-columns", nil, "where to find the words; all columns with a text index when not given")
+	f.Float64SliceVar(&q.weights, "weights", nil, "with --vector and --text: the weights of the two rankings, as VECTOR,TEXT; 1,1 when not given")
+	f.Int64Var(&q.rankConstant, "rank-constant", 0, "with --vector and --text: added to the ranks before their reciprocals are; 60 when not given")
 	f.BoolVar(&q.rowID, "with-row-id", false, "return the ids of the rows")
 	q.at.flags(cmd)
 }
@@ -169,7 +175,30 @@ func (q *question) request(cmd *cobra.Command, id protocol.Common) (*queryapi.Re
 	if q.text != "" {
 		req.FullTextQuery = &queryapi.FullTextQuery{Text: q.text, Columns: q.textColumns}
 	}
-	return req, nil
+	var err error
+	req.Rerank, err = q.rerank(cmd)
+	return req, err
+}
+
+// rerank returns how the rows for a vector and words are joined, or nil if no flag is given.
+func (q *question) rerank(cmd *cobra.Command) (*queryapi.Rerank, error) {
+	weighted, constant := cmd.Flags().Changed("weights"), cmd.Flags().Changed("rank-constant")
+	switch {
+	case !weighted && !constant:
+		return nil, nil
+	case q.vector+q.like == "" || q.text == "":
+		return nil, usagef("--weights and --rank-constant need both --vector or --like and --text")
+	case weighted && len(q.weights) != 2:
+		return nil, usagef("--weights has %d numbers; it must have two, VECTOR,TEXT", len(q.weights))
+	}
+	how := new(queryapi.Rerank)
+	if weighted {
+		how.Weights = queryapi.RerankWeights{Vector: &q.weights[0], Text: &q.weights[1]}
+	}
+	if constant {
+		how.K = &q.rankConstant
+	}
+	return how, nil
 }
 
 // plan returns a function that writes a plan.

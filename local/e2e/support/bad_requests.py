@@ -176,12 +176,9 @@ EXCLUSIVE = [
         {"vector": {"single_vector": [1.0] * 16, "multi_vector": [[1.0] * 16]}},
         says="vector",
     ),
-    Case(
-        "vector and text",
-        QUERY,
-        {"vector": [1.0] * 16, "full_text_query": {"string_query": {"query": "x"}}},
-        says="full_text_query",
-    ),
+    Case("rerank without a text", QUERY, {"vector": [1.0] * 16, "rerank": {"method": "rrf"}}, says="full_text_query"),
+    Case("rerank by another method", QUERY, {"rerank": {"method": "linear"}}, says="rerank.method"),
+    Case("rerank with another field", QUERY, {"rerank": {"normalize": "rank"}}, says="normalize"),
     Case("tag and version", DESCRIBE, {"tag": "x", "version": 1}, says="tag"),
     Case(
         "string and structured text",

@@ -16,6 +16,10 @@ QUERIES = [
     },
     {"vector": {"multi_vector": [VECTOR, VECTOR]}, "k": 3, "ef": 10, "vector_column": "vector"},
     {"vector": [], "k": 4, "full_text_query": {"string_query": {"query": "a b", "columns": ["name"]}}},
+    {
+        "vector": VECTOR, "k": 4, "full_text_query": {"string_query": {"query": "a b", "columns": ["name"]}},
+        "rerank": {"method": "rrf", "k": 60, "weights": {"vector": 2.0, "text": 0.5}},
+    },
     *(
         {"vector": [], "k": 4, "full_text_query": {"structured_query": {"query": query}}}
         for query in (

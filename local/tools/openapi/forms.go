@@ -40,6 +40,10 @@ func formOf(t reflect.Type) func(*schemas) object {
 		return listedTags
 	case reflect.TypeFor[schemaapi.UpdateMetadataRequest]():
 		return func(s *schemas) object { return s.alone(t, mapOf(object{{"type", "string"}})) }
+	case reflect.TypeFor[queryapi.Rerank]():
+		return func(s *schemas) object {
+			return s.component(t, func(t reflect.Type) object { return s.structure(t).with("additionalProperties", false) })
+		}
 	case reflect.TypeFor[transactionapi.Action](), reflect.TypeFor[dataapi.UpdateResponse]():
 		return func(s *schemas) object { return s.component(t, s.structure) }
 	}

@@ -115,6 +115,7 @@ var examples = map[string][]example{
 		{"filter", "rows where a condition is true", body(`{"filter":"id > 10","columns":["id"],"order_by":[{"column_name":"id"}],"k":10}`)},
 		{"vector", "the nearest rows", body(`{"vector":[0.1,0.2],"k":10,"prefilter":true,"filter":"id > 10"}`)},
 		{"text", "rows with words", body(`{"full_text_query":{"string_query":{"query":"red shoes","columns":["title"]}},"k":10}`)},
+		{"hybrid", "rows near a vector and with words", body(`{"vector":[0.1,0.2],"full_text_query":{"string_query":{"query":"red shoes","columns":["title"]}},"rerank":{"method":"rrf","k":60,"weights":{"vector":2,"text":1}},"k":10,"prefilter":true}`)},
 		{"structured", "rows with words, and rather without others", body(`{"full_text_query":{"structured_query":{"query":{"boost":{"positive":{"match":{"terms":"shoes","column":"title"}},"negative":{"match":{"terms":"used","column":"title"}}}}}}}`)},
 	},
 	"CountTableRows":        {{"plain", "rows where a condition is true", body(`{"predicate":"id > 10"}`)}},

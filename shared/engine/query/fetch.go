@@ -17,7 +17,6 @@ import (
 	"tiltyard/shared/engine/internal/explain"
 	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/lance/dataset/snapshot"
 	account "tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 )
@@ -27,58 +26,53 @@ const fetchRows = 4096
 
 // foundBytes is the memory of a found row until it is fetched, including its address and a copy for
 // sorting.
-const foundBytes = 56
+const foundBytes = 72
 
-// found is a row that a search has found for one of its queries. Distance is the value in the
-// answer's added column: the score, in a search for words.
+// found is a row that a search has found for one of its queries. Distance is the value by which the search orders
+// the rows: a distance, a score in a search for words, or the relevance in a hybrid search.
 type found struct {
 	vector.Hit
 	query int32
+	// In a hybrid search, the distance and the score of the row, and whether the half has found it.
+	scored [halves]float32
+	ranked [halves]bool
+}
+
+// A finder is a planned search.
+type finder interface {
+	// find returns the best rows of each query, best first, query by query. A search by an index opens the files of
+	// the columns ahead while it reads the index.
+	find(ctx context.Context, ahead []string) ([]found, error)
+	// step returns the plan step of the search, which is above the steps that feed it.
+	step() *explain.Step
+	// rated returns the columns that the search adds to the answer.
+	rated() rating
 }
 
 // foundRows makes the answer from the rows that a search has found, best first. It applies the
-// filter, the requested order and the offset, and fetches the columns of the answer. Every search
-// ends with it.
+// requested order and the offset, and fetches the columns of the answer. Every search ends with it.
 type foundRows struct {
 	dataset *dataset.Dataset
+	search  finder
 	out     *output
-	where   *snapshot.Where // applied to the found rows; nil keeps all
-	by      *ordering       // order of the found rows; nil: best first
-	offset  int64           // per query
-	queries int
-	index   bool // the answer has a column with the number of the query that found the row
+	by      *ordering // order of the found rows; nil: best first
+	offset  int64     // per query
 
-	kept, order, take, project *explain.Step
+	order, take, project *explain.Step
 }
 
-// newFoundRows plans the steps after a search. rated describes the columns that the search adds.
-func newFoundRows(ctx context.Context, r condition.Relation, q *Query, rated rating) (*foundRows, error) {
-	f := &foundRows{dataset: r.Dataset, offset: q.Offset, queries: 1}
+// newFoundRows plans the steps after a search.
+func newFoundRows(ctx context.Context, r condition.Relation, q *Query, search finder) (*foundRows, error) {
+	f := &foundRows{dataset: r.Dataset, search: search, offset: q.Offset}
 	var err error
-	if f.out, err = planOutput(ctx, q, r, rated); err != nil {
+	if f.out, err = planOutput(ctx, q, r, search.rated()); err != nil {
 		return nil, err
 	}
-	if !q.Prefilter && q.Filter != "" {
-		if f.where, err = rated.where(ctx, "filter", q.Filter, r); err != nil {
-			return nil, err
-		}
-	}
+	last := search.step()
 	if len(q.Order) > 0 {
 		if f.by, err = newOrdering(r.Dataset, q.Order); err != nil {
 			return nil, err
 		}
-	}
-	return f, nil
-}
-
-// follow adds the plan steps after the search.
-func (f *foundRows) follow(q *Query, search *explain.Step) {
-	last := search
-	if f.where != nil {
-		f.kept = explain.New(f.dataset.Now, explain.Filter, last).With("filter=%s", q.Filter).With("columns=%s", explain.List(f.where.Columns))
-		last = f.kept
-	}
-	if f.by != nil {
 		f.order = explain.New(f.dataset.Now, explain.Sort, last).With("by=%s", explain.List(orderNames(q.Order))).With("columns=%s", explain.List(f.by.columns))
 		last = f.order
 	}
@@ -87,51 +81,27 @@ func (f *foundRows) follow(q *Query, search *explain.Step) {
 		f.take.With("offset=%d", f.offset).Like("GlobalLimitExec")
 	}
 	f.project = projectStep(f.dataset, f.out, f.take)
+	return f, nil
 }
 
 func (f *foundRows) Plan() *explain.Step { return f.project }
 
-// of returns the answer for found rows, query by query. It returns after the first batch is
-// fetched. The memory of the found rows is charged until the answer ends.
-func (f *foundRows) of(ctx context.Context, hits []found) (*protocol.Rows, error) {
-	_, err := account.Take(ctx, foundBytes*int64(len(hits)))
+// Rows finds the rows, and returns after the first batch is fetched. The memory of the found rows is charged until
+// the answer ends.
+func (f *foundRows) Rows(ctx context.Context) (*protocol.Rows, error) {
+	hits, err := f.search.find(ctx, f.out.sources)
 	if err != nil {
 		return nil, err
 	}
-	if f.where != nil {
-		if hits, err = f.keep(ctx, hits); err != nil {
-			return nil, err
-		}
+	if _, err := account.Take(ctx, foundBytes*int64(len(hits))); err != nil {
+		return nil, err
 	}
 	if f.by != nil {
 		if hits, err = f.sort(ctx, hits); err != nil {
 			return nil, err
 		}
 	}
-	return f.stream(ctx, skip(hits, f.offset, f.queries))
-}
-
-// keep returns the hits whose rows pass the filter.
-func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
-	defer f.kept.Took(f.dataset.Now())
-	ctx = f.kept.Reading(ctx)
-	kept := hits[:0:0]
-	for batch, err := range f.dataset.TakeEach(ctx, f.where.Columns, addresses(hits), fetchRows) {
-		if err != nil {
-			return nil, err
-		}
-		part := hits[:batch.NumRows()]
-		hits = hits[len(part):]
-		rows, err := f.where.Select(ctx, f.out.rated.with(batch, f.out.rated.of(part)), nil)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			kept = append(kept, part[r])
-		}
-	}
-	f.kept.Found(len(kept))
-	return kept, nil
+	return f.stream(ctx, skip(hits, f.offset))
 }
 
 // sort returns the hits of each query in the requested order. Ties are broken by the search's own
@@ -197,14 +167,16 @@ func (f *foundRows) keys(ctx context.Context, hits []found) ([][]byte, error) {
 }
 
 // skip drops the first offset hits of each query.
-func skip(hits []found, offset int64, queries int) []found {
+func skip(hits []found, offset int64) []found {
 	if offset == 0 {
 		return hits
 	}
-	seen := make([]int64, queries)
-	kept := hits[:0]
+	kept, query, seen := hits[:0], int32(-1), int64(0)
 	for _, h := range hits {
-		if seen[h.query]++; seen[h.query] > offset {
+		if h.query != query {
+			query, seen = h.query, 0
+		}
+		if seen++; seen > offset {
 			kept = append(kept, h)
 		}
 	}
@@ -223,7 +195,7 @@ func addresses(hits []found) []uint64 {
 // stream fetches the found rows batch by batch.
 func (f *foundRows) stream(ctx context.Context, hits []found) (*protocol.Rows, error) {
 	schema := f.out.schema
-	if f.index {
+	if f.out.rated.numbered {
 		metadata := schema.Metadata()
 		index := arrow.Field{Name: queryIndexColumn, Type: arrow.PrimitiveTypes.Int32}
 		schema = arrow.NewSchema(append([]arrow.Field{index}, schema.Fields()...), &metadata)
@@ -269,7 +241,7 @@ func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []foun
 			f.take.Took(began)
 			f.take.Made(read)
 			for batch, err := range f.out.pieces(ctx, read, f.out.rated.of(hits[:read.NumRows()])) {
-				if err == nil && f.index {
+				if err == nil && f.out.rated.numbered {
 					batch = withQueries(batch, schema, hits[:batch.NumRows()])
 				}
 				if !yield(batch, err) || err != nil {

@@ -126,8 +126,8 @@ func (x *indexedSearch) giveUp(ctx context.Context, err error) {
 }
 
 // search returns the k nearest rows of each query, nearest first, query by query.
-func (x *indexedSearch) search(ctx context.Context) ([]found, error) {
-	opened := x.dataset.OpenAhead(ctx, x.out.sources)
+func (x *indexedSearch) search(ctx context.Context, ahead []string) ([]found, error) {
+	opened := x.dataset.OpenAhead(ctx, ahead)
 	answer, err := x.probe(ctx)
 	// The columns of the answer were opened while the index was searched.
 	opened()

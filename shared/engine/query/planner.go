@@ -53,13 +53,22 @@ func (p *Planner) Plan(ctx context.Context, r condition.Relation, q *Query) (Ans
 
 // plan plans a query on the table itself, after names of a view have been replaced.
 func (p *Planner) plan(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
+	var search finder
+	var err error
 	switch {
+	case q.Text != nil && q.Nearest != nil:
+		search, err = p.newHybridSearch(ctx, r, q)
 	case q.Text != nil:
-		return p.newTextSearch(ctx, r, q)
+		search, err = p.newTextSearch(ctx, r, q)
 	case q.Nearest != nil:
-		return p.newSearch(ctx, r, q)
+		search, err = p.newSearch(ctx, r, q)
+	default:
+		return p.newScan(ctx, r, q)
 	}
-	return p.newScan(ctx, r, q)
+	if err != nil {
+		return nil, err
+	}
+	return newFoundRows(ctx, r, q, search)
 }
 
 // saturating adds two counts and returns the largest int64 on overflow.

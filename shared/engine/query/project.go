@@ -22,10 +22,11 @@ import (
 
 // These are the names of the columns that a search adds to its answer.
 const (
-	distanceColumn   = "_distance"   // float32
-	scoreColumn      = "_score"      // float32, in a search for words
-	elementColumn    = "_doc_index"  // list of uint32, the position of a found element in its list
-	queryIndexColumn = "query_index" // int32, the number of the query vector
+	distanceColumn   = "_distance"        // float32
+	scoreColumn      = "_score"           // float32, in a search for words
+	relevanceColumn  = "_relevance_score" // float32, in a hybrid search
+	elementColumn    = "_doc_index"       // list of uint32, the position of a found element in its list
+	queryIndexColumn = "query_index"      // int32, the number of the query vector
 )
 
 // An output describes the columns of an answer and the source of their values.

@@ -8,7 +8,7 @@ import (
 )
 
 // A Query selects rows of a relation that match a filter: the rows nearest to vectors, the rows
-// that contain words, or all.
+// that contain words, the best of both, or all.
 type Query struct {
 	Columns   []Column // of the answer, in order; empty: all columns of the relation
 	WithRowID bool     // the ids of the rows are the last column
@@ -25,7 +25,18 @@ type Query struct {
 	Offset int64
 
 	Nearest *Nearest                // nil: no search for vectors
-	Text    *queryapi.FullTextQuery // nil: no search for words; cannot be combined with Nearest
+	Text    *queryapi.FullTextQuery // nil: no search for words
+	Fusion  Fusion                  // how a hybrid search, for both Nearest and Text, joins the found rows
+}
+
+// A Fusion joins the rows of a hybrid search by their reciprocal ranks. The relevance of a row is
+//
+//	Vector / (K + rank by distance) + Text / (K + rank by score)
+//
+// with ranks from 1. A row that only one of the two searches has found has only that summand.
+type Fusion struct {
+	K            int64   // positive
+	Vector, Text float64 // weights, not negative
 }
 
 // A Column is a column of an answer.

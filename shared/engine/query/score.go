@@ -17,32 +17,37 @@ import (
 // A rating describes the columns that a search adds to its answer. The zero value is for a scan,
 // which adds none.
 type rating struct {
-	scored   string // the column with the distance or score
-	elements bool   // documents are list elements, and a column has their positions
+	columns  []ratedColumn
+	numbered bool // the first column of the answer is the number of the query that found the row
+}
+
+// A ratedColumn is a column that a search adds, and the function that returns its values.
+type ratedColumn struct {
+	field  arrow.Field
+	values func(hits []found) arrow.Array
 }
 
 // fields returns the added columns.
 func (r rating) fields() []arrow.Field {
-	switch {
-	case r.scored == "":
-		return nil
-	case r.elements:
-		return []arrow.Field{elementField, scoreField(r.scored)}
+	fields := make([]arrow.Field, len(r.columns))
+	for i, c := range r.columns {
+		fields[i] = c.field
 	}
-	return []arrow.Field{scoreField(r.scored)}
+	return fields
 }
 
 // of returns the values of the added columns.
 func (r rating) of(hits []found) []arrow.Array {
-	if r.elements {
-		return []arrow.Array{elements(hits), scores(hits)}
+	values := make([]arrow.Array, len(r.columns))
+	for i, c := range r.columns {
+		values[i] = c.values(hits)
 	}
-	return []arrow.Array{scores(hits)}
+	return values
 }
 
 // index returns the position of an added column, or -1 if the search adds none of this name.
 func (r rating) index(name string) int {
-	return slices.IndexFunc(r.fields(), func(f arrow.Field) bool { return f.Name == name })
+	return slices.IndexFunc(r.columns, func(c ratedColumn) bool { return c.field.Name == name })
 }
 
 // with adds the columns of the search to a batch.
@@ -74,7 +79,7 @@ func scoreField(name string) arrow.Field {
 // list because lists may be nested.
 var elementField = arrow.Field{Name: elementColumn, Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Uint32)}
 
-// scores returns the distances or scores of found rows.
+// scores returns the distances or scores by which the search has ordered the found rows.
 func scores(hits []found) arrow.Array {
 	values := make([]float32, len(hits))
 	for i, h := range hits {

@@ -14,11 +14,11 @@ import (
 // A vectorSearch finds the rows nearest to one or several vectors: by an index, or by measuring
 // every row.
 type vectorSearch struct {
-	*foundRows
-	target *target
-	among  asked // the rows to search
-	k      int   // rows per query, including skipped ones
-	bounds vector.Bounds
+	dataset *dataset.Dataset
+	target  *target
+	among   asked // the rows to search
+	k       int   // rows per query, including skipped ones
+	bounds  vector.Bounds
 
 	indexed *indexedSearch // nil: all rows are measured
 
@@ -26,26 +26,22 @@ type vectorSearch struct {
 }
 
 // newSearch plans a search for vectors.
-func (p *Planner) newSearch(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
+func (p *Planner) newSearch(ctx context.Context, r condition.Relation, q *Query) (finder, error) {
 	d := r.Dataset
-	s := &vectorSearch{bounds: bounds(q.Nearest)}
+	s := &vectorSearch{dataset: d, bounds: bounds(q.Nearest)}
 	var err error
-	if s.foundRows, err = newFoundRows(ctx, r, q, rating{scored: distanceColumn}); err != nil {
-		return nil, err
-	}
 	if s.target, err = newTarget(d, q); err != nil {
 		return nil, err
 	}
-	s.queries, s.index = s.target.queries(), s.target.batch
 	if s.among, err = p.before(ctx, q, r); err != nil {
 		return nil, err
 	}
-	if s.k, err = p.searchK(d, q, s.queries); err != nil {
+	if s.k, err = p.searchK(d, q, s.target.queries()); err != nil {
 		return nil, err
 	}
 	s.indexed = newIndexedSearch(p.Policy.Warn, s, q)
 	s.describe(q)
-	return s, nil
+	return filtered(ctx, r, q, s)
 }
 
 // before returns the rows that a search considers: the rows that match the filter if the query is
@@ -66,7 +62,7 @@ func (s *vectorSearch) describe(q *Query) {
 		measures = s.indexed.exact != nil
 	}
 	s.nearest = explain.New(s.dataset.Now, explain.Nearest, below...).With("column=%s", s.target.column).With("metric=%s", s.target.metric).
-		With("k=%d", s.k).With("queries=%d", s.queries).With("%s", s.target.use)
+		With("k=%d", s.k).With("queries=%d", s.target.queries()).With("%s", s.target.use)
 	if measures {
 		s.nearest.Like("KNNVectorDistance")
 	}
@@ -76,30 +72,27 @@ func (s *vectorSearch) describe(q *Query) {
 	if upper := q.Nearest.Upper; upper != nil {
 		s.nearest.With("below=%v", *upper)
 	}
-	s.follow(q, s.nearest)
 }
 
-func (s *vectorSearch) Rows(ctx context.Context) (*protocol.Rows, error) {
-	hits, err := s.find(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.of(ctx, hits)
+func (s *vectorSearch) step() *explain.Step { return s.nearest }
+
+func (s *vectorSearch) rated() rating {
+	return rating{columns: []ratedColumn{{scoreField(distanceColumn), scores}}, numbered: s.target.batch}
 }
 
 // find returns the k nearest rows of each query, nearest first, query by query.
-func (s *vectorSearch) find(ctx context.Context) ([]found, error) {
+func (s *vectorSearch) find(ctx context.Context, ahead []string) ([]found, error) {
 	began := s.dataset.Now()
-	hits, err := s.search(ctx)
+	hits, err := s.search(ctx, ahead)
 	s.nearest.Took(began)
 	s.nearest.Found(len(hits))
 	return hits, err
 }
 
 // search uses the index if there is a readable one, and otherwise measures all rows.
-func (s *vectorSearch) search(ctx context.Context) ([]found, error) {
+func (s *vectorSearch) search(ctx context.Context, ahead []string) ([]found, error) {
 	if s.indexed != nil {
-		hits, err := s.indexed.search(ctx)
+		hits, err := s.indexed.search(ctx, ahead)
 		if !prefilter.IsUnusable(err) {
 			return hits, err
 		}

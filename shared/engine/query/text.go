@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
@@ -24,7 +25,7 @@ import (
 // reads all texts; it still uses the tokenizer of an index, and scores the rows that the index
 // covers as the index would.
 type textSearch struct {
-	*foundRows
+	dataset  *dataset.Dataset
 	warn     func(ctx context.Context, message string, about ...slog.Attr)
 	query    fulltext.Query
 	elements bool     // documents are list elements
@@ -38,9 +39,9 @@ type textSearch struct {
 }
 
 // newTextSearch plans a search for words.
-func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
+func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, q *Query) (finder, error) {
 	d := r.Dataset
-	s := &textSearch{warn: p.Policy.Warn, fast: q.FastSearch, k: q.most(), limit: p.TopK}
+	s := &textSearch{dataset: d, warn: p.Policy.Warn, fast: q.FastSearch, k: q.most(), limit: p.TopK}
 	indices, err := textIndices(d)
 	if err != nil {
 		return nil, err
@@ -50,9 +51,6 @@ func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, q *Qu
 		return nil, err
 	}
 	s.elements = asked.elements
-	if s.foundRows, err = newFoundRows(ctx, r, q, rating{scoreColumn, s.elements}); err != nil {
-		return nil, err
-	}
 	if s.among, err = p.before(ctx, q, r); err != nil {
 		return nil, err
 	}
@@ -74,7 +72,7 @@ func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, q *Qu
 		s.among.filter.Narrowing = nil // all texts must be read to count their words
 	}
 	s.describe(q, columns, reads)
-	return s, nil
+	return filtered(ctx, r, q, s)
 }
 
 // describe makes the plan steps of the search. reads are the names of the columns in scans.
@@ -90,7 +88,16 @@ func (s *textSearch) describe(q *Query, columns, reads []string) {
 	} else {
 		s.score.Like("FlatMatchQuery")
 	}
-	s.follow(q, s.score)
+}
+
+func (s *textSearch) step() *explain.Step { return s.score }
+
+func (s *textSearch) rated() rating {
+	score := ratedColumn{scoreField(scoreColumn), scores}
+	if s.elements {
+		return rating{columns: []ratedColumn{{elementField, elements}, score}}
+	}
+	return rating{columns: []ratedColumn{score}}
 }
 
 // textOperators returns the names of native Lance's operators for a text query and its parts.
@@ -131,19 +138,11 @@ func partOperators(parts ...*queryapi.TextQuery) (names []string) {
 	return names
 }
 
-// Rows finds the rows, and returns their stream.
-func (s *textSearch) Rows(ctx context.Context) (*protocol.Rows, error) {
-	hits, err := s.find(s.read.Reading(ctx))
-	if err != nil {
-		return nil, textError(err)
-	}
-	return s.of(ctx, hits)
-}
-
 // find returns the best rows.
-func (s *textSearch) find(ctx context.Context) ([]found, error) {
+func (s *textSearch) find(ctx context.Context, ahead []string) ([]found, error) {
+	ctx = s.read.Reading(ctx)
 	began := s.dataset.Now()
-	hits, err := s.findIndexed(ctx)
+	hits, err := s.findIndexed(ctx, ahead)
 	var unread *unreadIndex
 	if errors.As(err, &unread) && prefilter.IsUnusable(err) {
 		s.warn(ctx, "an index is not used", slog.String("index", unread.name), slog.Any("error", err))
@@ -152,19 +151,19 @@ func (s *textSearch) find(ctx context.Context) ([]found, error) {
 	}
 	s.score.Took(began)
 	s.score.Found(len(hits))
-	return hits, err
+	return hits, textError(err)
 }
 
 // findIndexed returns the best rows, by posting lists if the columns have them. Its memory is
 // released when it returns, so that a search without the lists can use it.
-func (s *textSearch) findIndexed(ctx context.Context) ([]found, error) {
+func (s *textSearch) findIndexed(ctx context.Context, ahead []string) ([]found, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer room.Close()
 	if s.indices != nil {
-		defer s.dataset.OpenAhead(ctx, s.out.sources)()
+		defer s.dataset.OpenAhead(ctx, ahead)()
 	}
 	return s.findBy(ctx, s.indices != nil)
 }

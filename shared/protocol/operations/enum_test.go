@@ -37,6 +37,7 @@ var enumerations = map[string]func(*testing.T){
 	"versionapi.NamingScheme":          enumeration(versionapi.NamingSchemeV1),
 	"queryapi.TextOperator":            enumeration(queryapi.TextAnd),
 	"queryapi.Granularity":             enumeration(queryapi.GranularityElement),
+	"queryapi.RerankMethod":            enumeration(queryapi.RerankRRF),
 }
 
 func TestEnumerationsSurviveARoundTrip(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 var Operations = []protocol.Operation{
 	{
 		Name: "QueryTable", Methods: protocol.ByPost, Path: "/v1/table/{id}/query", Group: protocol.GroupQuery, Access: protocol.Read, Origin: protocol.Spec,
-		Request: new(Request), Response: new(protocol.Rows), Summary: "Query rows by filter, vector or text",
+		Request: new(Request), Response: new(protocol.Rows), Summary: "Query rows by filter, vector, text or both",
 		Note:     "Rows come as an Arrow file. The header Accept can ask for a stream, and for compression: `application/vnd.apache.arrow.stream; compression=zstd`. The header X-Tiltyard-Result lets the server write the rows to storage, for answers that are too large for a response.",
 		Statuses: []int{http.StatusOK, http.StatusSeeOther},
 	},
@@ -64,14 +64,14 @@ const (
 	MaxRefineFactor     = 100
 )
 
-// Request asks for rows: those nearest to a vector, those that match a text, or
-// all, in each case only where the filter is true.
+// Request asks for rows: those nearest to a vector, those that match a text, the best
+// of both, or all, in each case only where the filter is true.
 type Request struct {
 	protocol.Common
 	Version *int64 `json:"version"` // nil: the latest
 	Branch  string `json:"branch"`
 
-	// K is the number of rows after Offset. Nil: 10 for a vector query, else no limit.
+	// K is the number of rows after Offset. Nil: 10 for a vector query, with or without a text, else no limit.
 	// Zero: no limit for scans and text, but for a scan by a client of LanceDB no rows.
 	// 1<<63-1 is how clients say no limit; K+Offset may overflow.
 	K      *int64 `json:"k"`
@@ -98,6 +98,7 @@ type Request struct {
 	FastSearch        bool                  `json:"fast_search"` // only indexed rows
 
 	FullTextQuery *FullTextQuery `json:"full_text_query"`
+	Rerank        *Rerank        `json:"rerank"` // only with both Vector and FullTextQuery; nil: the defaults
 	WithRowID     bool           `json:"with_row_id"`
 	protocol.LogUse
 }
@@ -139,8 +140,8 @@ func (r *Request) Validate() error {
 // checkSearch checks the fields that concern a search, and their combinations.
 func (r *Request) checkSearch() error {
 	switch {
-	case !r.Vector.Empty() && r.FullTextQuery != nil:
-		return protocol.Errorf(protocol.InvalidInput, "vector and full_text_query cannot be combined in one query")
+	case r.Rerank != nil && (r.Vector.Empty() || r.FullTextQuery == nil):
+		return protocol.Errorf(protocol.InvalidInput, "rerank needs both vector and full_text_query, whose rows it joins")
 	case len(r.Filter) > protocol.MaxFilterBytes:
 		return protocol.Errorf(protocol.InvalidInput, "filter is longer than %d bytes", protocol.MaxFilterBytes)
 	case len(r.Columns) > MaxColumns:
@@ -154,6 +155,11 @@ func (r *Request) checkSearch() error {
 	for i, key := range r.OrderBy {
 		if key.ColumnName == "" {
 			return protocol.Errorf(protocol.InvalidInput, "order_by[%d] names no column_name", i)
+		}
+	}
+	if r.Rerank != nil {
+		if err := r.Rerank.check(); err != nil {
+			return err
 		}
 	}
 	return r.Vector.check()

@@ -47,6 +47,7 @@ var indexedQueries = []struct{ name, query string }{
 	{"text search by FTS", `{"columns":["id"],"full_text_query":{"string_query":{"query":"word0%d","columns":["words"]}},"k":10}`},
 	{"vector search by IVF_PQ", `{"columns":{"column_names":["id"]},"vector":{"single_vector":[%d,17,34,51,68,85,102,119]},"k":10}`},
 	{"vector search by IVF_PQ, refined", `{"columns":{"column_names":["id"]},"vector":{"single_vector":[%d,17,34,51,68,85,102,119]},"k":10,"refine_factor":3}`},
+	{"hybrid search by IVF_PQ and FTS", `{"columns":{"column_names":["id"]},"vector":{"single_vector":[%[1]d,17,34,51,68,85,102,119]},"full_text_query":{"string_query":{"query":"word0%[1]d","columns":["words"]}},"k":10}`},
 }
 
 // indexedQuery returns the body of a query for the value of a try.

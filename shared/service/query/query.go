@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Query returns rows of a table or a view: all rows, rows that match a filter or a text, or the
-// rows nearest to a vector.
+// Query returns rows of a table or a view: all rows, rows that match a filter or a text, the
+// rows nearest to a vector, or the best of the last two.
 func (s *Service) Query(ctx context.Context, req *queryapi.Request) (*protocol.Rows, error) {
 	return tables.Rows(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
 		return rows.Query(ctx, asOf(req.Version, req.LogUse), queryOf(req))
@@ -39,6 +39,7 @@ func queryOf(req *queryapi.Request) *query.Query {
 	if !req.Vector.Empty() {
 		q.Nearest = nearestOf(req)
 	}
+	q.Fusion = fusionOf(req.Rerank)
 	return q
 }
 
@@ -69,6 +70,24 @@ func nearestOf(req *queryapi.Request) *query.Nearest {
 		n.EF = int(*req.EF)
 	}
 	return n
+}
+
+// fusionOf returns how a hybrid search joins its rows. The defaults are those of LanceDB's clients.
+func fusionOf(asked *queryapi.Rerank) query.Fusion {
+	f := query.Fusion{K: 60, Vector: 1, Text: 1}
+	if asked == nil {
+		return f
+	}
+	if asked.K != nil {
+		f.K = *asked.K
+	}
+	if asked.Weights.Vector != nil {
+		f.Vector = *asked.Weights.Vector
+	}
+	if asked.Weights.Text != nil {
+		f.Text = *asked.Weights.Text
+	}
+	return f
 }
 
 // metricOf returns the metric of a distance type, or nil if it is unset.

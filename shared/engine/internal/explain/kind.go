@@ -12,6 +12,7 @@ const (
 	Nearest                 // finds the rows nearest to vectors
 	SearchIndex             // finds the rows nearest to vectors by an index
 	MatchText               // finds the rows that contain words
+	Fuse                    // joins the rows that two searches have found, by their ranks
 	Project                 // computes the columns of the answer
 )
 
@@ -30,5 +31,6 @@ var kinds = [...]struct {
 	Nearest:     {"Nearest", []string{"SortExec", "TopK"}, false},
 	SearchIndex: {"SearchIndex", []string{"ANNSubIndex", "ANNIvfPartition"}, true},
 	MatchText:   {"MatchText", nil, false},
+	Fuse:        {"Fuse", nil, false},
 	Project:     {"Project", []string{"ProjectionExec"}, false},
 }

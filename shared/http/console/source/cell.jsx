@@ -2,15 +2,14 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { bytes } from "./format.js";
-import { bytesOf, isNull, isValue, jsonOf, numbersOf, textOf } from "../static/console/values.js";
+import { bytesOf, isNull, jsonOf, numbersOf, textOf } from "../static/console/values.js";
 
 const drawn = 4; // numbers from which on a list of them is drawn
 const longest = 400; // characters that a cell holds; the rest is in the row's panel
 
-/** One value on one line. A score that a part of a hybrid search did not give is a dash. */
+/** One value on one line. A dash stands for a column that the row does not have. */
 export function Cell({ value, height = 28 }) {
   if (value === undefined) return <span class="null">–</span>;
-  if (!isValue(value)) return String(Number(value.toPrecision(6)));
   if (isNull(value)) return <span class="null">null</span>;
   const content = bytesOf(value), kind = content && kindOf(content);
   if (kind?.picture) return <Picture content={content} type={kind.type} size={height - 4} />;
@@ -23,8 +22,7 @@ export function Cell({ value, height = 28 }) {
 
 /** One value at full length. */
 export function Whole({ value }) {
-  if (value === undefined || isValue(value) && isNull(value)) return <span class="null">null</span>;
-  if (!isValue(value)) return String(value);
+  if (value === undefined || isNull(value)) return <span class="null">null</span>;
   const content = bytesOf(value), kind = content && kindOf(content);
   if (kind?.picture) return <Picture content={content} type={kind.type} />;
   if (kind?.audio) return <Audio content={content} type={kind.type} />;
@@ -44,10 +42,10 @@ function pretty(text) {
 }
 
 /** A value as text for the clipboard. */
-export const copyText = (value) => value === undefined ? "null" : isValue(value) ? textOf(value) : String(value);
+export const copyText = (value) => value === undefined ? "null" : textOf(value);
 
 /** A row as JSON. */
-export const rowJSON = (row, columns) => `{${columns.map((name) => `${JSON.stringify(name)}: ${row[name] === undefined ? "null" : isValue(row[name]) ? jsonOf(row[name]) : JSON.stringify(row[name])}`).join(", ")}}`;
+export const rowJSON = (row, columns) => `{${columns.map((name) => `${JSON.stringify(name)}: ${row[name] === undefined ? "null" : jsonOf(row[name])}`).join(", ")}}`;
 
 /** A vector as a line, with its norm. */
 export function Spark({ values, width = 96, height = 18 }) {

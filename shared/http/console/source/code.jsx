@@ -6,9 +6,9 @@ import { Panel } from "./panel.jsx";
 import { inLanguage } from "./snippets.js";
 import { Segments, Snippet } from "./ui.jsx";
 
-export function CodePanel({ names, bodies, onClose }) {
+export function CodePanel({ names, body, onClose }) {
   const [language, setLanguage] = useState(localStorage.getItem("tiltyard.language") || "Python");
-  const text = inLanguage(language, api.address, names, bodies);
+  const text = inLanguage(language, api.address, names, body);
   return (
     <Panel title="Code" onClose={onClose}>
       <Segments label="Language" value={language} onChange={(next) => { setLanguage(next); localStorage.setItem("tiltyard.language", next); }} options={["Python", "Node", "curl"].map((name) => [name, name])} />

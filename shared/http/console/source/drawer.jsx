@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Whole, copyText, rowJSON } from "./cell.jsx";
 import { Panel } from "./panel.jsx";
 import { copy } from "./ui.jsx";
-import { isNull, isValue, textOf } from "../static/console/values.js";
+import { isNull, textOf } from "../static/console/values.js";
 
 /** Row is the record at a place of all; onMove goes to another place, and onSimilar searches by a vector column. */
 export function RowPanel({ row, at, total, columns, types, vectors, onMove, onSimilar, onClose }) {
@@ -26,7 +26,7 @@ export function RowPanel({ row, at, total, columns, types, vectors, onMove, onSi
     </>}>
       <div class="row-values" ref={body} tabIndex={-1} onKeyDown={keys}>
         {near.length > 0 && <p class="similar">{near.map((name) => (
-          <button key={name} onClick={() => onSimilar(name, row._rowid && isValue(row._rowid) ? textOf(row._rowid) : "")}>{near.length > 1 ? `Similar by ${name}` : "Similar rows"}</button>))}</p>}
+          <button key={name} onClick={() => onSimilar(name, row._rowid ? textOf(row._rowid) : "")}>{near.length > 1 ? `Similar by ${name}` : "Similar rows"}</button>))}</p>}
         {row ? <dl>{columns.map((name) => (
           <div key={name} class="value">
             <dt><b>{name}</b> <small>{types.get(name) || ""}</small><button class="small plain" aria-label={`Copy ${name}`} onClick={() => copy(copyText(row[name]))}>Copy</button></dt>

@@ -1,8 +1,8 @@
 // Runs searches: the pages of a scan, and the results of vector, text and hybrid searches.
 
 import * as api from "./api.js";
-import { exampleFilter, fusion } from "./search.js";
-import { numbersOf, records, textOf, valuesOf } from "../static/console/values.js";
+import { exampleFilter } from "./search.js";
+import { numbersOf, records, valuesOf } from "../static/console/values.js";
 
 /** The vector of the example row. */
 export async function exampleVector(names, at, like, column, schema, signal) {
@@ -14,30 +14,13 @@ export async function exampleVector(names, at, like, column, schema, signal) {
 }
 
 /** Runs a search, and returns { rows, columns, millis }. */
-export async function search(names, bodies, signal) {
+export async function search(names, body, signal) {
   const start = performance.now();
-  const answers = await Promise.all(bodies.map((body) => api.rows(api.ofTable(names, "query"), { ...body, with_row_id: true }, signal)));
-  const millis = performance.now() - start;
-  if (answers.length === 1) return { rows: records(answers[0]), columns: columnsOf(answers[0]), millis };
-  return { ...fused(answers, bodies[0].k), millis };
+  const answer = await api.rows(api.ofTable(names, "query"), { ...body, with_row_id: true }, signal);
+  return { rows: records(answer), columns: columnsOf(answer), millis: performance.now() - start };
 }
 
 const columnsOf = (answer) => answer.schema.fields.map((f) => f.name).filter((name) => name !== "_rowid");
-
-/** Joins the answers of a hybrid query by the ranks of their rows, as LanceDB's clients do. */
-function fused(answers, k) {
-  const byRow = new Map();
-  for (const answer of answers) {
-    records(answer).forEach((record, rank) => {
-      const id = textOf(record._rowid);
-      const at = byRow.get(id) || { _relevance_score: 0 };
-      byRow.set(id, { ...at, ...record, _relevance_score: at._relevance_score + 1 / (rank + 1 + fusion) });
-    });
-  }
-  const rows = [...byRow.values()].sort((a, b) => b._relevance_score - a._relevance_score).slice(0, k);
-  const hidden = new Set(["_distance", "_score"]);
-  return { rows, columns: [...columnsOf(answers[0]).filter((name) => !hidden.has(name)), "_distance", "_score", "_relevance_score"] };
-}
 
 const pageRows = 100, keptPages = 80;
 

@@ -7,22 +7,19 @@ import { millis, parse } from "./plan.js";
 import { Loaded, Segments, useAsync } from "./ui.jsx";
 import { useState } from "preact/hooks";
 
-/** Asks for the plans of the bodies, measured by a run or not. */
-export function plansOf(names, bodies, measured, signal) {
-  const one = (body) => {
-    const whole = { vector: [], ...body };
-    return api.call(api.ofTable(names, measured ? "analyze_plan" : "explain_plan"), measured ? whole : { query: whole }, { signal });
-  };
-  return Promise.all(bodies.map(one));
+/** Asks for the plan of a query, measured by a run or not. */
+export function planOf(names, body, measured, signal) {
+  const whole = { vector: [], ...body };
+  return api.call(api.ofTable(names, measured ? "analyze_plan" : "explain_plan"), measured ? whole : { query: whole }, { signal });
 }
 
-export function PlanPanel({ names, bodies, onClose }) {
+export function PlanPanel({ names, body, onClose }) {
   const [measured, setMeasured] = useState(true);
-  const state = useAsync((signal) => plansOf(names, bodies, measured, signal), [JSON.stringify(bodies), measured]);
+  const state = useAsync((signal) => planOf(names, body, measured, signal), [JSON.stringify(body), measured]);
   return (
     <Panel title="Plan" onClose={onClose}>
       <Segments label="How the plan is made" value={measured} onChange={setMeasured} options={[[true, "Run and measure"], [false, "Explain only"]]} />
-      <Loaded state={state} label={measured ? "Running" : "Planning"}>{(texts) => texts.map((text, i) => <Plan key={i} text={text} />)}</Loaded>
+      <Loaded state={state} label={measured ? "Running" : "Planning"}>{(text) => <Plan text={text} />}</Loaded>
     </Panel>
   );
 }

@@ -11,15 +11,15 @@ import { count, number } from "./format.js";
 import { Grid } from "./grid.jsx";
 import { Options } from "./options.jsx";
 import { address, go } from "./place.js";
-import { PlanPanel, plansOf } from "./plan.jsx";
+import { PlanPanel, planOf } from "./plan.jsx";
 import { inWords } from "./plan.js";
-import { bodiesOf, compose, kindOf, parse, toggle } from "./search.js";
+import { bodyOf, compose, kindOf, parse, toggle } from "./search.js";
 import { SearchBox } from "./searchbox.jsx";
 import { forgetSearch, noteSearch, saveSearch, searchesOf } from "./searches.js";
 import { CodePanel } from "./code.jsx";
 import { isNumberType, isTextType, quoted, typeText, vectorColumns } from "./schema.js";
 import { Menu, Problem, Segments, say, useAsync } from "./ui.jsx";
-import { isNull, isValue, numbersOf, records, textOf } from "../static/console/values.js";
+import { isNull, numbersOf, records, textOf } from "../static/console/values.js";
 
 const kinds = { rows: "Rows", vector: "Vector", text: "Text", hybrid: "Hybrid" };
 const heights = { dense: 28, comfortable: 44 };
@@ -45,30 +45,30 @@ export function Rows({ names, found, at, parameters }) {
   const asked = JSON.stringify([names, at, parts, kind, options, vectorColumn, found.version]);
   const ready = indices.value !== undefined;
 
-  // The search: its bodies, then either the pages of a scan, or the rows that were found.
+  // The search: its body, then either the pages of a scan, or the rows that were found.
   const [tick, setTick] = useState(0);
   const result = useAsync(async (signal) => {
     if (!ready) return undefined;
     const vector = parts.vector || (parts.like && kind !== "rows" && kind !== "text" ? await exampleVector(names, at, parts.like, vectorColumn, schema, signal) : null);
     const texts = schema.fields.filter((f) => isTextType(f.type)).map((f) => f.name);
-    const bodies = bodiesOf(kind, { ...parts, vector }, { schema, at, texts, vectorColumn, options });
+    const body = bodyOf(kind, { ...parts, vector }, { schema, at, texts, vectorColumn, options });
     noteSearch(names, text);
     if (kind !== "rows") {
-      const answer = await search(names, bodies, signal);
-      return { ...answer, bodies, kind, total: answer.rows.length, source: { row: (i) => answer.rows[i], need() {} } };
+      const answer = await search(names, body, signal);
+      return { ...answer, body, kind, total: answer.rows.length, source: { row: (i) => answer.rows[i], need() {} } };
     }
-    const pages = new Pages(names, bodies[0], () => setTick((n) => n + 1));
+    const pages = new Pages(names, body, () => setTick((n) => n + 1));
     signal.addEventListener("abort", () => pages.stop());
-    const [total] = await Promise.all([countOf(names, bodies[0], signal), pages.read(0)]);
+    const [total] = await Promise.all([countOf(names, body, signal), pages.read(0)]);
     if (pages.error) throw pages.error;
-    return { bodies, kind, total, source: pages, millis: pages.millis, columns: pages.columns || schema.fields.map((f) => f.name).filter((name) => !hidden.has(name)) };
+    return { body, kind, total, source: pages, millis: pages.millis, columns: pages.columns || schema.fields.map((f) => f.name).filter((name) => !hidden.has(name)) };
   }, [asked, ready]);
   const shown = result.error ? null : result.value;
 
   const words = useAsync(async (signal) => {
     if (!shown) return "";
     const measured = kind !== "rows" && shown.millis < quick;
-    return [...new Set((await plansOf(names, shown.bodies.map((body) => ({ k: 100, ...body })), measured, signal)).map((plan) => inWords(plan, indices.value)))].join(" + ");
+    return inWords(await planOf(names, { k: 100, ...shown.body }, measured, signal), indices.value);
   }, [shown]);
 
   const [widths, setWidths] = useState({});
@@ -81,13 +81,13 @@ export function Rows({ names, found, at, parameters }) {
     set({}, true);
     document.querySelector("[role=grid]")?.focus();
   };
-  const scan = shown ? Object.fromEntries(["version", "branch", "filter"].filter((name) => shown.bodies[0][name]).map((name) => [name, shown.bodies[0][name]])) : {};
+  const scan = shown ? Object.fromEntries(["version", "branch", "filter"].filter((name) => shown.body[name]).map((name) => [name, shown.body[name]])) : {};
   const order = options.order ? { column: options.order, desc: options.desc } : null;
   const field = schema.fields.find((f) => f.name === parameters.about);
   const read = async (body) => records(await api.rows(api.ofTable(names, "query"), body));
   const saveAs = (format) => {
     if (shown.total > mostSaved) say(`The file has the first ${number(mostSaved)} rows. The command line exports whole tables.`);
-    download(format, names, shown.bodies, { columns: shown.columns, found: kind === "rows" ? null : shown.rows, total: shown.total }, read).catch((error) => say(error.message, true));
+    download(format, names, shown.body, { columns: shown.columns, found: kind === "rows" ? null : shown.rows, total: shown.total }, read).catch((error) => say(error.message, true));
   };
 
   return (
@@ -127,8 +127,8 @@ export function Rows({ names, found, at, parameters }) {
           onOrder={(name, desc) => set({ order: name, desc: desc ? "1" : "", panel: "column", about: field.name })} onHide={() => set({ hide: [...hidden, field.name].join(",") })}
           onWiden={(by) => setWidths((all) => ({ ...all, [field.name]: Math.max(48, (all[field.name] || columns.find((c) => c.name === field.name)?.width || 160) + by) }))}
           onFilter={(condition) => set({ q: toggle(text, schema, condition) })} />}
-        {shown && panel === "plan" && <PlanPanel names={names} bodies={shown.bodies.map((body) => ({ k: 100, ...body }))} onClose={close} />}
-        {shown && panel === "code" && <CodePanel names={names} bodies={shown.bodies.map((body) => ({ k: 100, ...body }))} onClose={close} />}
+        {shown && panel === "plan" && <PlanPanel names={names} body={{ k: 100, ...shown.body }} onClose={close} />}
+        {shown && panel === "code" && <CodePanel names={names} body={{ k: 100, ...shown.body }} onClose={close} />}
       </div>
     </div>
   );
@@ -183,8 +183,7 @@ function naturalWidth(name, type, source, right) {
   for (let i = 0; i < 40; i++) {
     const value = source.row(i)?.[name];
     if (value === undefined) continue;
-    if (!isValue(value)) longest = Math.max(longest, 12);
-    else if (!isNull(value)) longest = Math.max(longest, numbersOf(value)?.length >= 4 ? 20 : Math.min(textOf(value).length, 46));
+    if (!isNull(value)) longest = Math.max(longest, numbersOf(value)?.length >= 4 ? 20 : Math.min(textOf(value).length, 46));
   }
   return Math.round(Math.max(64, Math.min(340, longest * (right ? 8.4 : 7.6) + 24)));
 }

@@ -3,7 +3,6 @@
 
 import { isDateType, isTextType, quoted } from "./schema.js";
 
-export const fusion = 60; // the constant of reciprocal rank fusion, as LanceDB's clients have it
 export const found = 100; // rows that a search asks for unless the page says otherwise
 
 const example = /(^|\s)like:(?:(`[^`]+`|[A-Za-z_]\w*)=)?('(?:[^']|'')*'|\S+)/;
@@ -87,31 +86,27 @@ export function exampleFilter(like, schema) {
   return `${quoted(like.column)} = ${field ? literal(field.type, like.value) : like.value}`;
 }
 
-/**
- * The bodies of the requests: one for rows, vector and text, two for hybrid. Parts is what parse returns, with the
- * numbers of the vector in it; at is the version or branch.
- */
-export function bodiesOf(kind, parts, { schema, at, texts, vectorColumn, options }) {
+/** The body of the request. Parts is what parse returns, with the numbers of the vector in it; at is the version or branch. */
+export function bodyOf(kind, parts, { schema, at, texts, vectorColumn, options }) {
   const filters = [parts.filter && (kind === "rows" && parts.words ? `(${parts.filter})` : parts.filter)];
   if (kind === "rows" && parts.words) filters.push(containing(parts.words, texts));
   const filter = filters.filter(Boolean).join(" AND ");
-  const common = { ...at, ...(filter ? { filter } : {}) };
-  if (options.columns?.length > 0) common.columns = { column_names: options.columns };
-  if (kind === "rows") return [{ ...common, ...(options.order ? { order_by: [{ column_name: options.order, ascending: !options.desc }] } : {}) }];
-  common.k = options.k || found;
-  const bodies = [];
+  const body = { ...at, ...(filter ? { filter } : {}) };
+  if (options.columns?.length > 0) body.columns = { column_names: options.columns };
+  if (kind === "rows") return { ...body, ...(options.order ? { order_by: [{ column_name: options.order, ascending: !options.desc }] } : {}) };
+  body.k = options.k || found;
+  body.prefilter = true;
   if (kind !== "text") {
     if (!parts.vector) throw new Error(`A ${kind === "hybrid" ? "hybrid" : "vector"} search needs an example row (like:${quoted(schema.fields[0].name)}=…) or a list of numbers ([0.1, 0.2, …]).`);
-    const body = { ...common, vector: { single_vector: parts.vector }, vector_column: vectorColumn, prefilter: true };
+    body.vector = { single_vector: parts.vector };
+    body.vector_column = vectorColumn;
     if (options.nprobes) body.nprobes = options.nprobes;
     if (options.refine) body.refine_factor = options.refine;
     if (options.metric) body.distance_type = options.metric;
-    bodies.push(body);
   }
   if (kind !== "vector") {
     if (!parts.words) throw new Error(`A ${kind === "hybrid" ? "hybrid" : "text"} search needs words.`);
-    const query = { query: parts.words, ...(options.textColumn ? { columns: [options.textColumn] } : {}) };
-    bodies.push({ ...common, prefilter: true, full_text_query: { string_query: query } });
+    body.full_text_query = { string_query: { query: parts.words, ...(options.textColumn ? { columns: [options.textColumn] } : {}) } };
   }
-  return bodies;
+  return body;
 }

@@ -3,19 +3,19 @@
 const quote = JSON.stringify;
 
 /** The query in a language. The token stays out of it. */
-export function inLanguage(language, address, names, bodies) {
+export function inLanguage(language, address, names, body) {
   switch (language) {
-    case "curl": return bodies.map((body) => curl(address, names, body, bodies.length === 1 ? "rows.arrows" : body.vector ? "vectors.arrows" : "text.arrows")).join("\n\n");
-    case "Python": return python(address, names, bodies);
-    default: return node(address, names, bodies);
+    case "curl": return curl(address, names, body);
+    case "Python": return python(address, names, body);
+    default: return node(address, names, body);
   }
 }
 
-function curl(address, names, body, file) {
+function curl(address, names, body) {
   const id = names.map(encodeURIComponent).join("$");
   const json = JSON.stringify({ vector: [], ...body }).replaceAll("'", "'\\''");
   return `curl -s '${address}/v1/table/${id}/query' -H "Authorization: Bearer $TOKEN" \\\n` +
-    `  -H 'Content-Type: application/json' -H 'Accept: application/vnd.apache.arrow.stream' \\\n  -d '${json}' -o ${file}`;
+    `  -H 'Content-Type: application/json' -H 'Accept: application/vnd.apache.arrow.stream' \\\n  -d '${json}' -o rows.arrows`;
 }
 
 /** A call of a builder for each part of a body, by the names that a language has for them. */
@@ -31,31 +31,30 @@ function parts(body, say) {
   return calls;
 }
 
-function python(address, names, bodies) {
-  const text = bodies.find((body) => body.full_text_query)?.full_text_query.string_query;
-  const vector = bodies.find((body) => body.vector);
+function python(address, names, body) {
+  const text = body.full_text_query?.string_query, vector = body.vector?.single_vector;
   const words = { filter: (sql, pre) => `where(${quote(sql)}${pre ? ", prefilter=True" : ""})`, metric: (m) => `distance_type(${quote(m)})`, refine: (n) => `refine_factor(${n})` };
+  const columns = text?.columns ? `, fts_columns=${quote(text.columns[0])}` : "";
   let search = "search()";
-  if (text && vector) search = `search(query_type="hybrid", vector_column_name=${quote(vector.vector_column)}).vector(${quote(vector.vector.single_vector)}).text(${quote(text.query)})`;
-  else if (text) search = `search(${quote(text.query)}, query_type="fts"${text.columns ? `, fts_columns=${quote(text.columns[0])}` : ""})`;
-  else if (vector) search = `search(${quote(vector.vector.single_vector)}, vector_column_name=${quote(vector.vector_column)})`;
+  if (text && vector) search = `search(query_type="hybrid", vector_column_name=${quote(body.vector_column)}${columns}).vector(${quote(vector)}).text(${quote(text.query)})`;
+  else if (text) search = `search(${quote(text.query)}, query_type="fts"${columns})`;
+  else if (vector) search = `search(${quote(vector)}, vector_column_name=${quote(body.vector_column)})`;
   const opened = names.length > 1 ? `${quote(names.at(-1))}, namespace_path=${quote(names.slice(0, -1))}` : quote(names[0]);
   return `import os\nimport lancedb\n\n` +
     `db = lancedb.connect("db://local", api_key=os.environ["TOKEN"], host_override=${quote(address)})\n` +
     `table = db.open_table(${opened})\n` +
-    `rows = (\n    table.${search}\n${parts(vector || bodies[0], words).map((call) => `    .${call}\n`).join("")}    .to_pandas()\n)\nprint(rows)`;
+    `rows = (\n    table.${search}\n${parts(body, words).map((call) => `    .${call}\n`).join("")}    .to_pandas()\n)\nprint(rows)`;
 }
 
-function node(address, names, bodies) {
-  const text = bodies.find((body) => body.full_text_query)?.full_text_query.string_query;
-  const vector = bodies.find((body) => body.vector);
+function node(address, names, body) {
+  const text = body.full_text_query?.string_query, vector = body.vector?.single_vector;
   const words = { filter: (sql) => `where(${quote(sql)})`, metric: (m) => `distanceType(${quote(m)})`, refine: (n) => `refineFactor(${n})` };
   let search = "query()";
-  if (vector) search = `query().nearestTo(${quote(vector.vector.single_vector)}).column(${quote(vector.vector_column)})`;
+  if (vector) search = `query().nearestTo(${quote(vector)}).column(${quote(body.vector_column)})`;
   if (text) search += `.fullTextSearch(${quote(text.query)}${text.columns ? `, { columns: ${quote(text.columns)} }` : ""})`;
   const opened = names.length > 1 ? `${quote(names.at(-1))}, ${quote(names.slice(0, -1))}` : quote(names[0]);
   return `import * as lancedb from "@lancedb/lancedb";\n\n` +
     `const db = await lancedb.connect("db://local", { apiKey: process.env.TOKEN, hostOverride: ${quote(address)} });\n` +
     `const table = await db.openTable(${opened});\n` +
-    `const rows = await table.${search}\n${parts(vector || bodies[0], words).map((call) => `  .${call}\n`).join("")}  .toArray();\nconsole.log(rows);`;
+    `const rows = await table.${search}\n${parts(body, words).map((call) => `  .${call}\n`).join("")}  .toArray();\nconsole.log(rows);`;
 }
