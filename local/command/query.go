@@ -180,18 +180,15 @@ func (q *question) request(cmd *cobra.Command, id protocol.Common) (*queryapi.Re
 	return req, err
 }
 
-// rerank returns how the rows for a vector and words are joined, or nil if no flag is given.
-func (q *question) rerank(cmd *cobra.Command) (*queryapi.Rerank, error) {
+// rerank returns how the rows for a vector and words are joined.
+func (q *question) rerank(cmd *cobra.Command) (how queryapi.Rerank, err error) {
 	weighted, constant := cmd.Flags().Changed("weights"), cmd.Flags().Changed("rank-constant")
 	switch {
-	case !weighted && !constant:
-		return nil, nil
-	case q.vector+q.like == "" || q.text == "":
-		return nil, usagef("--weights and --rank-constant need both --vector or --like and --text")
+	case (weighted || constant) && (q.vector+q.like == "" || q.text == ""):
+		return how, usagef("--weights and --rank-constant need both --vector or --like and --text")
 	case weighted && len(q.weights) != 2:
-		return nil, usagef("--weights has %d numbers; it must have two, VECTOR,TEXT", len(q.weights))
+		return how, usagef("--weights has %d numbers; it must have two, VECTOR,TEXT", len(q.weights))
 	}
-	how := new(queryapi.Rerank)
 	if weighted {
 		how.Weights = queryapi.RerankWeights{Vector: &q.weights[0], Text: &q.weights[1]}
 	}

@@ -164,13 +164,8 @@ func settle(req any) {
 		req.Alterations[0].VirtualColumn = nil
 	case *dataapi.UpdateRequest:
 		req.Updates = [][]string{{"a", "1"}}
-	case *queryapi.Request:
-		req.FullTextQuery = nil
 	case *queryapi.ExplainPlanRequest:
-		settle(req.Query)
 		req.Query.Common = protocol.Common{}
-	case *queryapi.AnalyzePlanRequest:
-		req.Vector = queryapi.Vector{}
 	case *queryapi.ReadBlobRequest:
 		req.RowID = "3"
 		req.SourceURI, req.RowIsAddress, req.SourceCommitMicros = "", false, nil // they are refused

@@ -220,3 +220,15 @@ func TestHybridSearchRefusesSeveralQueriesAndElements(t *testing.T) {
 		}
 	}
 }
+
+func TestHybridSearchAcceptsSeveralVectorsForListsOfVectors(t *testing.T) {
+	many := arrow.Field{Name: "many", Type: arrow.ListOf(described.Field(2).Type), Nullable: true}
+	table := enginetest.Create(t, arrow.NewSchema([]arrow.Field{described.Field(0), described.Field(1), many}, nil),
+		`[{"id":1,"text":"dog","many":[[5,5]]},{"id":2,"text":"fox","many":[[0,0],[9,9]]}]`)
+	q := hybridQuery()
+	q.Nearest = &query.Nearest{Vectors: [][]float64{{0, 0}, {1, 1}}, Numbered: true, Column: "many"}
+	want := []ranked{{2, "2", "0.6931472", float32(2.0 / 61)}, {1, "82", array.NullValueStr, float32(1.0 / 62)}}
+	if diff := gocmp.Diff(want, rankedRows(t, table, *q)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

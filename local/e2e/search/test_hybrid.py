@@ -108,7 +108,7 @@ BAD = {
     "constant": ({"rerank": {"k": 0}}, "rerank.k"),
     "weights": ({"rerank": {"weights": {"vector": 0, "text": 0}}}, "rerank.weights"),
     "negative": ({"rerank": {"weights": {"text": -1}}}, "rerank.weights.text"),
-    "alone": ({"rerank": {}, "vector": []}, "rerank"),
+    "alone": ({"rerank": {"method": "rrf"}, "vector": []}, "rerank"),
     "several": ({"vector": [[1, 2, 3, 4], [1, 2, 3, 4]]}, "several query vectors"),
 }
 

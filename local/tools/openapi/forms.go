@@ -40,7 +40,7 @@ func formOf(t reflect.Type) func(*schemas) object {
 		return listedTags
 	case reflect.TypeFor[schemaapi.UpdateMetadataRequest]():
 		return func(s *schemas) object { return s.alone(t, mapOf(object{{"type", "string"}})) }
-	case reflect.TypeFor[queryapi.Rerank]():
+	case reflect.TypeFor[queryapi.Rerank](), reflect.TypeFor[queryapi.RerankWeights]():
 		return func(s *schemas) object {
 			return s.component(t, func(t reflect.Type) object { return s.structure(t).with("additionalProperties", false) })
 		}

@@ -107,8 +107,8 @@ func (s *hybridSearch) find(ctx context.Context, ahead []string) ([]found, error
 		return nil, err
 	}
 	defer held.Release()
-	best := s.fused(lists)
-	best = slices.Clip(best[:min(int64(len(best)), s.k)])
+	all := s.fused(lists)
+	best := slices.Clone(all[:min(int64(len(all)), s.k)])
 	s.fuse.Found(len(best))
 	return best, nil
 }

@@ -98,7 +98,7 @@ type Request struct {
 	FastSearch        bool                  `json:"fast_search"` // only indexed rows
 
 	FullTextQuery *FullTextQuery `json:"full_text_query"`
-	Rerank        *Rerank        `json:"rerank"` // only with both Vector and FullTextQuery; nil: the defaults
+	Rerank        Rerank         `json:"rerank"` // only with both Vector and FullTextQuery
 	WithRowID     bool           `json:"with_row_id"`
 	protocol.LogUse
 }
@@ -140,7 +140,7 @@ func (r *Request) Validate() error {
 // checkSearch checks the fields that concern a search, and their combinations.
 func (r *Request) checkSearch() error {
 	switch {
-	case r.Rerank != nil && (r.Vector.Empty() || r.FullTextQuery == nil):
+	case r.Rerank != (Rerank{}) && (r.Vector.Empty() || r.FullTextQuery == nil):
 		return protocol.Errorf(protocol.InvalidInput, "rerank needs both vector and full_text_query, whose rows it joins")
 	case len(r.Filter) > protocol.MaxFilterBytes:
 		return protocol.Errorf(protocol.InvalidInput, "filter is longer than %d bytes", protocol.MaxFilterBytes)
@@ -157,10 +157,8 @@ func (r *Request) checkSearch() error {
 			return protocol.Errorf(protocol.InvalidInput, "order_by[%d] names no column_name", i)
 		}
 	}
-	if r.Rerank != nil {
-		if err := r.Rerank.check(); err != nil {
-			return err
-		}
+	if err := r.Rerank.check(); err != nil {
+		return err
 	}
 	return r.Vector.check()
 }

@@ -27,12 +27,15 @@ type RerankWeights struct {
 // RerankMethod is how two lists of rows are joined.
 type RerankMethod uint8
 
-// RerankRRF is reciprocal rank fusion, the default.
-const RerankRRF RerankMethod = iota
+// The methods. Without one, it is reciprocal rank fusion.
+const (
+	RerankUnset RerankMethod = iota
+	RerankRRF                // reciprocal rank fusion
+)
 
-var rerankMethods = protocol.NewEnum("rerank.method", "rrf")
+var rerankMethods = protocol.NewEnum("rerank.method", "", "rrf")
 
-// String returns the lowercase spelling.
+// String returns the lowercase spelling, which is empty for RerankUnset.
 func (m RerankMethod) String() string { return rerankMethods.Text(uint8(m)) }
 
 // MarshalText writes the same text as String. The error is for an unknown value.

@@ -17,11 +17,11 @@ func reranked(rerank string) []byte {
 }
 
 func TestRerankHasAConstantAndWeights(t *testing.T) {
-	for text, want := range map[string]*queryapi.Rerank{
-		`null`:            nil,
+	for text, want := range map[string]queryapi.Rerank{
+		`null`:            {},
 		`{}`:              {},
 		`{"method":null}`: {},
-		`{"method":"RRF","k":7,"weights":{"vector":0,"text":0.5}}`: {K: new(int64(7)), Weights: queryapi.RerankWeights{Vector: new(0.0), Text: new(0.5)}},
+		`{"method":"RRF","k":7,"weights":{"vector":0,"text":0.5}}`: {Method: queryapi.RerankRRF, K: new(int64(7)), Weights: queryapi.RerankWeights{Vector: new(0.0), Text: new(0.5)}},
 	} {
 		var req queryapi.Request
 		err := json.Unmarshal(reranked(text), &req)
@@ -36,18 +36,18 @@ func TestRerankHasAConstantAndWeights(t *testing.T) {
 
 func TestRerankRefusesByName(t *testing.T) {
 	for body, named := range map[string]string{
-		string(reranked(`"rrf"`)):                             "rerank",
-		string(reranked(`{"method":"linear"}`)):               "rerank.method",
-		string(reranked(`{"normalize":"rank"}`)):              "normalize",
-		string(reranked(`{"weights":{"image":1}}`)):           "image",
-		string(reranked(`{"k":0}`)):                           "rerank.k",
-		string(reranked(`{"k":-1}`)):                          "rerank.k",
-		string(reranked(`{"k":1000001}`)):                     "rerank.k",
-		string(reranked(`{"weights":{"vector":-1}}`)):         "rerank.weights.vector",
-		string(reranked(`{"weights":{"text":1e300}}`)):        "rerank.weights.text",
-		string(reranked(`{"weights":{"vector":0,"text":0}}`)): "rerank.weights",
-		`{"vector":[1,2],"rerank":{}}`:                        "full_text_query",
-		`{"full_text_query":{"query":"fox"},"rerank":{}}`:     "vector",
+		string(reranked(`"rrf"`)):                                       "rerank",
+		string(reranked(`{"method":"linear"}`)):                         "rerank.method",
+		string(reranked(`{"normalize":"rank"}`)):                        "normalize",
+		string(reranked(`{"weights":{"image":1}}`)):                     "image",
+		string(reranked(`{"k":0}`)):                                     "rerank.k",
+		string(reranked(`{"k":-1}`)):                                    "rerank.k",
+		string(reranked(`{"k":1000001}`)):                               "rerank.k",
+		string(reranked(`{"weights":{"vector":-1}}`)):                   "rerank.weights.vector",
+		string(reranked(`{"weights":{"text":1e300}}`)):                  "rerank.weights.text",
+		string(reranked(`{"weights":{"vector":0,"text":0}}`)):           "rerank.weights",
+		`{"vector":[1,2],"rerank":{"k":7}}`:                             "full_text_query",
+		`{"full_text_query":{"query":"fox"},"rerank":{"method":"rrf"}}`: "vector",
 	} {
 		var req queryapi.Request
 		err := json.Unmarshal([]byte(body), &req)

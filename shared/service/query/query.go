@@ -73,11 +73,8 @@ func nearestOf(req *queryapi.Request) *query.Nearest {
 }
 
 // fusionOf returns how a hybrid search joins its rows. The defaults are those of LanceDB's clients.
-func fusionOf(asked *queryapi.Rerank) query.Fusion {
+func fusionOf(asked queryapi.Rerank) query.Fusion {
 	f := query.Fusion{K: 60, Vector: 1, Text: 1}
-	if asked == nil {
-		return f
-	}
 	if asked.K != nil {
 		f.K = *asked.K
 	}
