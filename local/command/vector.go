@@ -52,7 +52,7 @@ func readVectorFile(cmd *cobra.Command, path string) ([]byte, error) {
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
-			return nil, &UsageError{err}
+			return nil, usagef("--vector: %w", err)
 		}
 		defer func() { _ = file.Close() }()
 		in = file

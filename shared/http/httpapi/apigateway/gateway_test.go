@@ -114,14 +114,18 @@ func TestCompressedResponsesAreBase64(t *testing.T) {
 	}
 }
 
-// The User-Agent that a REST API fills in for clients without one is not passed on.
+// The User-Agent and the Accept that a REST API fills in for clients without them are not passed on.
 func TestRESTAPINamesNoClients(t *testing.T) {
-	for sent, want := range map[string]string{"curl/8": "curl/8", "AmazonAPIGateway_a1b2c3": ""} {
+	for _, c := range []struct{ agent, accept, wantAgent, wantAccept string }{
+		{"curl/8", "application/json", "curl/8", "application/json"},
+		{"AmazonAPIGateway_a1b2c3", "application/json", "", ""},
+		{"AmazonAPIGateway_a1b2c3", "application/x-ndjson", "", "application/x-ndjson"},
+	} {
 		var s seen
-		payload := strings.Replace(restAPIEvent, `"Authorization": ["Bearer t0ken"]`, `"User-Agent": ["`+sent+`"]`, 1)
+		payload := strings.Replace(restAPIEvent, `"Authorization": ["Bearer t0ken"]`, `"User-Agent": ["`+c.agent+`"], "Accept": ["`+c.accept+`"]`, 1)
 		invoke[events.APIGatewayProxyResponse](t, echo(&s, "application/json", nil), payload)
-		if got := s.Header.Get("User-Agent"); got != want {
-			t.Errorf("%s: the handler sees %q, want %q", sent, got, want)
+		if agent, accept := s.Header.Get("User-Agent"), s.Header.Get("Accept"); agent != c.wantAgent || accept != c.wantAccept {
+			t.Errorf("%+v: the handler sees %q and %q", c, agent, accept)
 		}
 	}
 }
