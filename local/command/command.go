@@ -21,7 +21,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Add adds the commands to the root of the program. It also adds the commands for table versions to the command version,
+// Add adds the commands to the root of the program. It also adds the restore of table versions to the command version,
 // and the checks of a service to the command doctor, and lets the root refuse unknown commands.
 func Add(root *cobra.Command) {
 	s := new(session)
@@ -33,12 +33,11 @@ func Add(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "version":
-			for _, sub := range newVersionCommands(s) {
-				s.addFlags(sub)
-				s.addCompletion(sub)
-				cmd.AddCommand(sub)
-			}
-			cmd.Short += "; versions of tables"
+			restore := newVersionRestore(s)
+			s.addFlags(restore)
+			s.addCompletion(restore)
+			cmd.AddCommand(restore)
+			cmd.Short += "; restore versions of tables"
 		case "doctor":
 			s.extendDoctor(cmd)
 		}

@@ -32,7 +32,7 @@ func TestShellsCompleteNames(t *testing.T) {
 		{[]string{"cp", "points", "sal"}, "sales/\n" + noSpace},
 		{[]string{"find", "--namespace", ""}, "sales\n" + noFiles},
 		{[]string{"table", "list", "--context", ""}, "work\n" + noFiles},
-		{[]string{"version", "list", "po"}, "points\n" + noFiles},
+		{[]string{"version", "restore", "po"}, "points\n" + noFiles},
 		{[]string{"query", "--url", "http://127.0.0.1:1", ""}, noFiles},
 	} {
 		if stdout, stderr, code := tiltyard(t, "", append([]string{"__complete"}, c.args...)...); code != 0 || stdout != c.want {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,7 +95,7 @@ func (s *session) list(cmd *cobra.Command, columns ...string) *list {
 	case formArrow:
 		l.err = usagef("only the rows of query have the form arrow; use table or json")
 	default:
-		l.table = tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+		l.table = tabwriter.NewWriter(&trimmer{w: cmd.OutOrStdout()}, 0, 4, 2, ' ', 0)
 		l.heading = columns
 	}
 	return l
@@ -116,6 +117,30 @@ func (l *list) add(value any, cells ...any) {
 	}
 }
 
+// A trimmer writes lines without the spaces at their ends.
+type trimmer struct {
+	w      io.Writer
+	spaces int // that are not written yet
+}
+
+// Write writes a part of a line, or several.
+func (t *trimmer) Write(p []byte) (int, error) {
+	var out []byte
+	for _, b := range p {
+		switch b {
+		case ' ':
+			t.spaces++
+			continue
+		case '\n':
+			t.spaces = 0
+		}
+		out = append(append(out, bytes.Repeat([]byte(" "), t.spaces)...), b)
+		t.spaces = 0
+	}
+	_, err := t.w.Write(out)
+	return len(p), err
+}
+
 // begin writes the heading, unless it was written before.
 func (l *list) begin() {
 	if heading := l.heading; heading != nil {
@@ -125,8 +150,8 @@ func (l *list) begin() {
 }
 
 func (l *list) row(cells []string) {
-	line := strings.TrimRight(strings.Join(cells, "\t"), "\t")
-	if _, err := fmt.Fprintln(l.table, line); err != nil {
+	// Only cells that a tab follows are aligned with those of other lines.
+	if _, err := fmt.Fprintln(l.table, strings.Join(cells, "\t")); err != nil {
 		l.err = err
 	}
 }

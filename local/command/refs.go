@@ -11,25 +11,9 @@ import (
 	"tiltyard/shared/protocol/versionapi"
 )
 
-// newVersionCommands returns the commands for versions of tables.
-func newVersionCommands(s *session) []*cobra.Command {
-	var brief bool
-	list := s.on("list TABLE", "List the versions of a table, the newest first", exactly(1), func(r *run, id protocol.Common) error {
-		columns := []string{"VERSION", "MADE (UTC)", "OPERATION", "ROWS", "BY"}
-		if brief {
-			columns = columns[:2]
-		}
-		out := s.list(r.cmd, columns...)
-		for version, err := range r.client.Versions(r.ctx, &versionapi.ListRequest{Common: id, Descending: true, Details: !brief}) {
-			if err != nil {
-				return err
-			}
-			out.add(version, append([]any{version.Version, at(version.TimestampMillis)}, told(version.Details)...)...)
-		}
-		return out.flush()
-	})
-	list.Flags().BoolVar(&brief, "brief", false, "do not read the versions: list numbers and times only")
-	restore := s.on("restore TABLE VERSION", "Make a new version that equals an old one", exactly(2), func(r *run, id protocol.Common) error {
+// newVersionRestore makes an old version the newest one again.
+func newVersionRestore(s *session) *cobra.Command {
+	return s.on("restore TABLE VERSION", "Make a new version that equals an old one", exactly(2), func(r *run, id protocol.Common) error {
 		version, err := number(r.args[1])
 		if err != nil {
 			return err
@@ -37,50 +21,6 @@ func newVersionCommands(s *session) []*cobra.Command {
 		_, err = r.client.RestoreTable(r.ctx, &versionapi.RestoreRequest{Common: id, Version: &version})
 		return err
 	})
-	return []*cobra.Command{list, newVersionCompare(s), restore}
-}
-
-// newVersionCompare counts the rows that differ between two versions.
-func newVersionCompare(s *session) *cobra.Command {
-	var branch string
-	cmd := s.on("compare TABLE VERSION [VERSION]", "Count the rows that differ between two versions, the other one being the newest", between(2, 3), func(r *run, id protocol.Common) error {
-		req := &versionapi.CompareRequest{Common: id, Branch: branch}
-		for i, to := range []**int64{&req.FromVersion, &req.ToVersion}[:len(r.args)-1] {
-			version, err := number(r.args[i+1])
-			if err != nil {
-				return err
-			}
-			*to = &version
-		}
-		found, err := patiently(r, func() (*versionapi.CompareResponse, error) {
-			return r.client.CompareTableVersions(r.ctx, req)
-		})
-		if err != nil {
-			return err
-		}
-		if !found.StableRowIDs && found.Removed.Count > 0 && found.Added.Count > 0 {
-			say(r.cmd, "the table has no stable row ids: a row that was updated or moved counts as removed and as added")
-		}
-		return s.show(r.cmd, found, "from version", found.FromVersion, "to version", found.ToVersion,
-			"removed", found.Removed.Count, "added", found.Added.Count, "changed", found.Changed.Count)
-	})
-	cmd.Long = `Count the rows that differ between two versions of a table, in the columns that both have. Rows are
-known by their stable row ids or, in a table without them, by where they lie: then an update or a
-compaction removes a row here and adds it there. With -o json the answer lists the first 1,000 row
-ids of each kind, the values of _rowid. The console shows the values.`
-	cmd.Flags().StringVar(&branch, "branch", "", "the branch of the versions")
-	return cmd
-}
-
-// told returns the cells for the details of a version, or none if the server sends no details.
-func told(d *versionapi.Details) []any {
-	switch {
-	case d == nil:
-		return nil
-	case d.Unreadable != "":
-		return []any{d.Unreadable}
-	}
-	return []any{d.Operation, d.NumRows, joined(d.Authors)}
 }
 
 func newTagCommand(s *session) *cobra.Command {
