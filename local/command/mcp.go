@@ -46,8 +46,8 @@ rights of the token of the command line. With --listen it speaks HTTP instead: e
 have a token of its own, and has the rights of that token. --timeout bounds each call of a tool.`
 	cmd.Example = `  claude mcp add tiltyard -- tiltyard mcp
   tiltyard mcp --context work --write
-  tiltyard mcp --listen 127.0.0.1:10025`
-	cmd.Flags().StringVar(&listen, "listen", "", "address to serve HTTP at, such as 127.0.0.1:10025; standard input and output when not given")
+  tiltyard mcp --listen 127.0.0.1:10030`
+	cmd.Flags().StringVar(&listen, "listen", "", "address to serve HTTP at, such as 127.0.0.1:10030; standard input and output when not given")
 	cmd.Flags().BoolVar(&write, "write", false, "also offer the tools that change tables")
 	return cmd
 }
