@@ -123,6 +123,8 @@ func TestToolsAnswer(t *testing.T) {
 			`{"table":"sales/notes","version":3,"rows":[{"_distance":0,"id":1}],"next_offset":1,"note":"there are more rows: repeat the call with offset 1 and version 3"}`},
 		{"search_vector", `{"table":"sales/notes","vector":[0,3],"columns":["id"],"metric":"cosine","filter":"id > 1"}`,
 			`{"table":"sales/notes","version":3,"rows":[{"_distance":0,"id":9007199254740993}]}`},
+		{"search_vector", `{"table":"sales/notes","vector":[1,0],"words":"quick","columns":["id"]}`,
+			`{"table":"sales/notes","version":3,"rows":[{"_distance":0,"_relevance_score":0.032522473,"_score":0.47000363,"id":1},{"_distance":null,"_relevance_score":0.016393442,"_score":0.646255,"id":3},{"_distance":2,"_relevance_score":0.016129032,"_score":null,"id":9007199254740993}]}`},
 		{"tag_version", `{"table":"sales/notes","tag":"first","version":1}`, `{"table":"sales/notes","version":1}`},
 		{"delete_rows", `{"table":"sales/notes","filter":"id = 3"}`, `{"table":"sales/notes","version":4,"rows":1}`},
 		{"restore_version", `{"table":"sales/notes","version":3}`, `{"table":"sales/notes","version":5}`},

@@ -29,7 +29,7 @@ func (s *server) addQueries() {
 	add(s, "search_text", reads("Search texts"),
 		"Find the rows whose texts match words best, with a full-text index; _score is higher for better matches, which come first. describe_table lists the text_columns."+form, searchText)
 	add(s, "search_vector", reads("Search vectors"),
-		"Find the rows whose vectors are nearest to a vector, or to that of another row: give either vector or like. _distance is smaller for nearer rows, which come first. This tool does not embed texts: a vector must come from the model that made those of the column. describe_table lists the vector_columns."+form, searchVector)
+		"Find the rows whose vectors are nearest to a vector, or to that of another row: give either vector or like. _distance is smaller for nearer rows, which come first. This tool does not embed texts: a vector must come from the model that made those of the column. With words, the search is hybrid: rows that match the words best come up, too, and _relevance_score joins the two ranks. describe_table lists the vector_columns."+form, searchVector)
 	add(s, "count_rows", reads("Count rows"),
 		"Count the rows of a table, or those where a filter is true.", countRows)
 	add(s, "explain_query", reads("Explain a query"),
@@ -63,6 +63,8 @@ type vectorArguments struct {
 	Like         string    `json:"like,omitempty" jsonschema:"instead of vector: a filter that selects one row, such as id = 7, whose vector is searched for; that row is found, too"`
 	VectorColumn string    `json:"vector_column,omitempty" jsonschema:"the column to search; vector or the only one when not given"`
 	Metric       string    `json:"metric,omitempty" jsonschema:"l2, cosine, dot or hamming; that of the index, or else l2, when not given"`
+	Words        string    `json:"words,omitempty" jsonschema:"words to find as well, as in search_text"`
+	TextColumns  []string  `json:"text_columns,omitempty" jsonschema:"the columns in which to find the words, as in search_text"`
 }
 
 func queryRows(ctx context.Context, c *call, in queryArguments) (any, error) {
@@ -91,7 +93,11 @@ func searchVector(ctx context.Context, c *call, in vectorArguments) (any, error)
 	if err := c.near(ctx, req, in); err != nil {
 		return nil, err
 	}
-	return c.rows(ctx, id, req, "_distance")
+	if in.Words == "" {
+		return c.rows(ctx, id, req, "_distance")
+	}
+	req.FullTextQuery = &queryapi.FullTextQuery{Text: in.Words, Columns: in.TextColumns}
+	return c.rows(ctx, id, req, "_distance", "_score", "_relevance_score")
 }
 
 // request returns the query of the common arguments.
@@ -315,10 +321,8 @@ func countRows(ctx context.Context, c *call, in countArguments) (any, error) {
 
 type explainArguments struct {
 	vectorArguments
-	OrderBy     []string `json:"order_by,omitempty" jsonschema:"as in query_rows"`
-	Words       string   `json:"words,omitempty" jsonschema:"as in search_text"`
-	TextColumns []string `json:"text_columns,omitempty" jsonschema:"as in search_text"`
-	Analyze     bool     `json:"analyze,omitempty" jsonschema:"run the query, and measure it"`
+	OrderBy []string `json:"order_by,omitempty" jsonschema:"as in query_rows"`
+	Analyze bool     `json:"analyze,omitempty" jsonschema:"run the query, and measure it"`
 }
 
 type plan struct {
