@@ -8,11 +8,10 @@ import { isNull, textOf } from "../static/console/values.js";
 export const mostSaved = 100_000; // rows of a scan in one file
 const chunk = 10_000;
 
-const field = (value) => {
-  if (value === undefined || isNull(value)) return "";
-  const text = textOf(value);
-  return text === "" || /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
+/** A text as a field of a line of CSV. An empty field without quotes is null. */
+const quoted = (text) => text === "" || /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+
+const field = (value) => value === undefined || isNull(value) ? "" : quoted(textOf(value));
 
 /** The line of a row in a format. */
 const lineOf = (format, row, columns) => format === "csv" ? columns.map((name) => field(row[name])).join(",") : rowJSON(row, columns);
@@ -25,7 +24,7 @@ export async function download(format, names, body, { columns, found, total }, r
     const answer = await api.send(api.ofTable(names, "query"), whole, { accept: "application/vnd.apache.arrow.file" });
     return save(name, [await answer.arrayBuffer()], "application/vnd.apache.arrow.file");
   }
-  const parts = format === "csv" ? [`${columns.map((one) => field(one)).join(",")}\n`] : [];
+  const parts = format === "csv" ? [`${columns.map(quoted).join(",")}\n`] : [];
   const add = (rows) => parts.push(...rows.map((row) => `${lineOf(format, row, columns)}\n`));
   if (found) add(found);
   else {
