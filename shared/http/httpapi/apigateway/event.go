@@ -116,13 +116,13 @@ func parseV1(ctx context.Context, payload []byte) (event, error) {
 		return event{}, fmt.Errorf("convert the event: %w", err)
 	}
 	setURL(r, path, query.Encode())
-	// A REST API adds its own User-Agent if the client sends none, and an Accept of JSON. The absence of the former
-	// identifies one native client; the latter would request rows as JSON.
+	// A REST API adds its own User-Agent if the client sends none. The absence identifies one native client.
 	if strings.HasPrefix(r.UserAgent(), "AmazonAPIGateway_") {
 		r.Header.Del("User-Agent")
-		if r.Header.Get("Accept") == "application/json" {
-			r.Header.Del("Accept")
-		}
+	}
+	// It also adds this Accept, which would request rows as JSON from those who expect Arrow.
+	if r.Header.Get("Accept") == "application/json" {
+		r.Header.Del("Accept")
 	}
 	return event{request: r, encode: encodeV1, gateway: in.RequestContext.RequestID, limit: maxPayloadBytes, stream: streamV1}, nil
 }
