@@ -133,7 +133,7 @@ var costGroups = []struct {
 	{"create index", protocol.GroupIndex}, {"index", protocol.GroupIndex},
 	{"open + count", protocol.GroupQuery}, {"count", protocol.GroupQuery}, {"full scan", protocol.GroupQuery}, {"filter", protocol.GroupQuery},
 	{"flat vector", protocol.GroupQuery}, {"order by", protocol.GroupQuery}, {"explain", protocol.GroupQuery}, {"analyze", protocol.GroupQuery},
-	{"text search", protocol.GroupQuery}, {"vector search", protocol.GroupQuery}, {"point lookup", protocol.GroupQuery}, {"take", protocol.GroupQuery},
+	{"text search", protocol.GroupQuery}, {"vector search", protocol.GroupQuery}, {"hybrid search", protocol.GroupQuery}, {"point lookup", protocol.GroupQuery}, {"take", protocol.GroupQuery},
 }
 
 // functionGigabytes returns the memory of the function that serves an operation, in gigabytes.
