@@ -134,7 +134,7 @@ def visit(page, space: str, table: str = "movies", **parameters) -> None:
 def search(page, text: str) -> None:
     page.fill("#query", text)
     page.keyboard.press("Enter")
-    page.wait_for_timeout(250)  # until the page has begun to wait, also on a busy machine
+    page.wait_for_timeout(50)
     settle(page)
 
 
@@ -156,7 +156,7 @@ def shown(page) -> int:
 
 def press(page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
-    page.wait_for_timeout(250)
+    page.wait_for_timeout(50)
     settle(page)
 
 

@@ -4,21 +4,21 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 /**
  * Does something asynchronous whenever its inputs change, and returns { value, error, busy }. Outdated results are left
- * alone; the last value stays while the next one is awaited, so that the page does not jump.
+ * alone; the last value stays while the next one is awaited, so that the page does not jump. It is busy from the first
+ * render with other inputs on, before the effect that begins the work.
  */
 export function useAsync(work, inputs) {
-  const [state, set] = useState({ busy: true });
+  const [state, set] = useState({});
   const turn = useRef(0);
   useEffect(() => {
     const mine = ++turn.current;
     const control = new AbortController();
-    set((last) => ({ ...last, busy: true }));
     Promise.resolve().then(() => work(control.signal)).then(
-      (value) => mine === turn.current && set({ value, busy: false }),
-      (error) => mine === turn.current && error.name !== "AbortError" && set({ error, busy: false }));
+      (value) => mine === turn.current && set({ value, inputs }),
+      (error) => mine === turn.current && error.name !== "AbortError" && set({ error, inputs }));
     return () => control.abort();
   }, inputs);
-  return state;
+  return { value: state.value, error: state.error, busy: !state.inputs?.every((one, i) => Object.is(one, inputs[i])) };
 }
 
 /** Shows what a promise brought, or how it failed. */
