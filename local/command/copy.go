@@ -206,29 +206,14 @@ func fileSource(r *run, path string, to end, exists bool, read *count) (source c
 	if err != nil {
 		return source, nil, err
 	}
-	defer func() {
-		if err != nil {
-			_ = file.Close()
-			err = fmt.Errorf("%s: %w", path, err)
-		}
-	}()
 	var in io.Reader = file
 	if counted := countFile(file); counted != nil {
 		in, read.share = counted, counted.share
 	}
-	var schema *arrow.Schema
-	switch untyped := format == formatCSV || format == formatJSON; {
-	case untyped && exists:
-		schema, err = columnsOf(&run{ctx: r.ctx, client: to.client}, to.id, "")
-	case untyped:
-		if schema, in, err = infer(in, format, nil); err == nil {
-			saySchema(r.cmd, schema)
-		}
-	}
+	source, err = filling{client: to.client, id: to.id, isNew: !exists}.source(r.ctx, r.cmd, in, path, format)
 	if err != nil {
-		return source, nil, err
+		_ = file.Close()
 	}
-	source, err = open(r.ctx, in, format, schema, false)
 	return source, func() { _ = file.Close() }, err
 }
 

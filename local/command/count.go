@@ -100,6 +100,9 @@ func (f *countedFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// HasRows implements [rowfile.File].
+func (f *countedFile) HasRows(rows int64) { f.rows = rows }
+
 // share returns the progress in a file: in rows if their number is known, else in bytes.
 func (f *countedFile) share(rows int64) (done, of int64) {
 	if f.rows > 0 {

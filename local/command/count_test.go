@@ -1,6 +1,7 @@
 package command
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/local/rowfile"
 )
 
 func TestCells(t *testing.T) {
@@ -36,12 +39,12 @@ func TestProgressOfParquetCountsItsRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := newParquetWriter(file, schema)
+	w, err := rowfile.NewWriter(struct{ io.Writer }{file}, rowfile.Parquet, schema)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	for id := range int64(3 * parquetRows) {
+	for id := range int64(3 * 8192) {
 		b.Field(0).(*array.Int64Builder).Append(id)
 	}
 	for _, write := range []func() error{func() error { return w.Write(b.NewRecordBatch()) }, w.Close} {
@@ -54,7 +57,7 @@ func TestProgressOfParquetCountsItsRows(t *testing.T) {
 	}
 	defer func() { _ = file.Close() }()
 	counted := countFile(file)
-	source, err := openParquet(t.Context(), counted)
+	source, err := rowfile.Read(t.Context(), counted, rowfile.Parquet, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +67,11 @@ func TestProgressOfParquetCountsItsRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows += batch.NumRows()
-		if done, of := counted.share(rows); done != rows || of != 3*parquetRows {
+		if done, of := counted.share(rows); done != rows || of != 3*8192 {
 			t.Errorf("after %d rows it has done %d of %d", rows, done, of)
 		}
 	}
-	if rows != 3*parquetRows {
+	if rows != 3*8192 {
 		t.Errorf("read %d rows", rows)
 	}
 }

@@ -1,12 +1,11 @@
 package command
 
 import (
-	"encoding/csv"
 	"io"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
+	"tiltyard/local/rowfile"
 	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
@@ -56,71 +55,12 @@ and an empty text are alike.`
 }
 
 // export writes rows in a format, and reports their number.
-func export(r *run, w io.Writer, format string, rows *client.Rows) error {
-	write, err := newWriter(w, format, rows.Schema())
-	if err != nil {
-		return err
-	}
+func export(r *run, w io.Writer, format rowfile.Format, rows *client.Rows) error {
 	written := startCount(r.cmd)
-	err = copyRows(write, rows, written.add)
+	err := writeAll(w, format, rows, written.add)
 	written.end()
 	if err == nil {
 		say(r.cmd, "%d rows", written.rows)
 	}
 	return err
-}
-
-// A batchWriter writes batches of rows in a format.
-type batchWriter interface {
-	Write(arrow.RecordBatch) error
-	Close() error
-}
-
-// newWriter returns a writer of rows in a format.
-func newWriter(w io.Writer, format string, schema *arrow.Schema) (batchWriter, error) {
-	switch format {
-	case formatParquet:
-		return newParquetWriter(w, schema)
-	case formatArrow:
-		return newArrowWriter(w, schema), nil
-	case formatCSV:
-		return newCSVWriter(w, schema)
-	}
-	return lineWriter{w}, nil
-}
-
-// csvWriter writes CSV in the form that openCSV reads: nested values are JSON, bytes are base64.
-type csvWriter struct{ *csv.Writer }
-
-func newCSVWriter(w io.Writer, schema *arrow.Schema) (csvWriter, error) {
-	header := make([]string, schema.NumFields())
-	for i, field := range schema.Fields() {
-		header[i] = field.Name
-	}
-	writer := csvWriter{csv.NewWriter(w)}
-	return writer, writer.Writer.Write(header)
-}
-
-// Write writes a line for each row.
-func (w csvWriter) Write(batch arrow.RecordBatch) error {
-	line := make([]string, batch.NumCols())
-	for i := range int(batch.NumRows()) {
-		for j, column := range batch.Columns() {
-			line[j] = ""
-			if column.IsValid(i) {
-				line[j] = column.ValueStr(i)
-			}
-		}
-		if err := w.Writer.Write(line); err != nil {
-			return err
-		}
-	}
-	w.Flush()
-	return w.Error()
-}
-
-// Close flushes the output.
-func (w csvWriter) Close() error {
-	w.Flush()
-	return w.Error()
 }

@@ -59,7 +59,7 @@ func TestInsertNamesTheValueThatDoesNotFit(t *testing.T) {
 		"no time":        {"csv", "a\n2024-02-31T01:02:03\n", nil, "is not timestamp", command.ExitFailed},
 		"twice":          {"csv", "a,a\n", nil, `the header has "a" twice`, command.ExitFailed},
 		"empty":          {"jsonl", "", nil, "it has no columns", command.ExitFailed},
-		"unknown type":   {"csv", "a\n1\n", []string{"--type", "a=number"}, `--type has "number"; the types are bool`, command.ExitUsage},
+		"unknown type":   {"csv", "a\n1\n", []string{"--type", "a=number"}, `--type: "number" is no type; the types are bool`, command.ExitUsage},
 		"unknown column": {"csv", "a\n1\n", []string{"--type", "b=utf8"}, `no column of the file`, command.ExitUsage},
 		"no name":        {"csv", "a\n1\n", []string{"--type", "utf8"}, "COLUMN=", command.ExitUsage},
 		"bad vector":     {"csv", "a\n1\n", []string{"--type", "a=vector[x]"}, "vector[768]", command.ExitUsage},

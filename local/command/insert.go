@@ -1,16 +1,13 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"os"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"
-	"tiltyard/shared/protocol/queryapi"
 )
 
 // createIt is the advice if the table does not exist.
@@ -38,11 +35,11 @@ func newInsertCommand(s *session) *cobra.Command {
 			return err
 		}
 		defer done()
-		if format, err = formatOf(format, name); err != nil {
+		format, err := formatOf(format, name)
+		if err != nil {
 			return err
 		}
-		untyped := format == formatCSV || format == formatJSON
-		if len(types) > 0 && !(create && untyped) {
+		if len(types) > 0 && (!create || format.IsTyped()) {
 			return usagef("--type is for --create from CSV or JSON; the types of other files, and of tables that exist, are known")
 		}
 		read := startCount(r.cmd)
@@ -50,21 +47,9 @@ func newInsertCommand(s *session) *cobra.Command {
 		if file := countFile(in); file != nil {
 			in, read.share = file, file.share
 		}
-		var schema *arrow.Schema
-		switch {
-		case untyped && create:
-			if schema, in, err = infer(in, format, types); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			saySchema(r.cmd, schema)
-		case untyped:
-			if schema, err = columnsOf(r, id, branch); err != nil {
-				return err
-			}
-		}
-		source, err := open(r.ctx, in, format, schema, len(merge) > 0)
+		source, err := filling{r.client, id, branch, create, types, len(merge) > 0}.source(r.ctx, r.cmd, in, name, format)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 		source = read.counted(source)
 		switch {
@@ -136,14 +121,4 @@ func openInput(r *run) (in io.Reader, name string, done func(), err error) {
 		return nil, "", nil, err
 	}
 	return file, r.args[1], func() { _ = file.Close() }, nil
-}
-
-// columnsOf returns the columns of a table in Arrow types, from a query without rows.
-func columnsOf(r *run, id protocol.Common, branch string) (*arrow.Schema, error) {
-	rows, err := r.client.QueryTable(r.ctx, &queryapi.Request{Common: id, Branch: branch, Filter: "false", K: new(int64(1))})
-	if err != nil {
-		return nil, advised(err, protocol.TableNotFound, createIt)
-	}
-	defer rows.Close()
-	return rows.Schema(), nil
 }

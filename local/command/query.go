@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tiltyard/local/rowfile"
 	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
@@ -59,9 +60,9 @@ func newQueryCommand(s *session) *cobra.Command {
 		defer rows.Close()
 		switch s.form {
 		case formJSON:
-			return copyRows(lineWriter{r.cmd.OutOrStdout()}, rows, func(int64) {})
+			return writeAll(r.cmd.OutOrStdout(), rowfile.JSON, rows, func(int64) {})
 		case formArrow:
-			return copyRows(newArrowWriter(r.cmd.OutOrStdout(), rows.Schema()), rows, func(int64) {})
+			return writeAll(r.cmd.OutOrStdout(), rowfile.Arrow, rows, func(int64) {})
 		}
 		more, err := writeTable(r.cmd.OutOrStdout(), rows, tableRows, shortened)
 		if more {

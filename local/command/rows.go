@@ -9,29 +9,18 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 
-	"tiltyard/shared/arrow/rowjson"
+	"tiltyard/local/rowfile"
 	"tiltyard/shared/client"
 )
 
-// lineWriter writes rows as JSON objects, one per line. Bytes are base64.
-type lineWriter struct{ io.Writer }
-
-// Write writes a line for each row.
-func (w lineWriter) Write(batch arrow.RecordBatch) error { return rowjson.Write(w.Writer, batch) }
-
-// Close does nothing, because lines need no end.
-func (w lineWriter) Close() error { return nil }
-
-// newArrowWriter writes rows as an Arrow stream.
-func newArrowWriter(w io.Writer, schema *arrow.Schema) *ipc.Writer {
-	return ipc.NewWriter(w, ipc.WithSchema(schema))
-}
-
-// copyRows writes all rows of an answer. After an error it does not close w: the missing end shows
-// that the output is incomplete.
-func copyRows(w batchWriter, rows *client.Rows, wrote func(int64)) error {
+// writeAll writes all rows of an answer in a format. After an error the end is missing, which shows that the output is
+// incomplete.
+func writeAll(out io.Writer, format rowfile.Format, rows *client.Rows, wrote func(int64)) error {
+	w, err := rowfile.NewWriter(out, format, rows.Schema())
+	if err != nil {
+		return err
+	}
 	for batch, err := range rows.Batches() {
 		if err == nil {
 			err = w.Write(batch)

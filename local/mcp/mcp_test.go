@@ -90,7 +90,7 @@ func (a *agent) withNotes() *agent {
 		a.t.Fatal(err)
 	}
 	a.ask("create_table", `{"table":"sales/notes",
-		"columns":[{"name":"id","type":"int64"},{"name":"Unit Price","type":"float64"},{"name":"body","type":"string"},{"name":"embedding","type":"vector[2]"},{"name":"raw","type":"binary"}],
+		"columns":[{"name":"id","type":"int64"},{"name":"Unit Price","type":"float64"},{"name":"body","type":"utf8"},{"name":"embedding","type":"vector[2]"},{"name":"raw","type":"binary"}],
 		"rows":[{"id":1,"Unit Price":2.5,"body":"a quick fox","embedding":[1,0],"raw":"AAE="},{"id":9007199254740993,"body":"a lazy dog","embedding":[0,1]}]}`)
 	a.ask("insert_rows", `{"table":"sales/notes","rows":[{"id":3,"body":"quick & <quick>"}]}`)
 	made, err := a.tables.CreateTableIndex(a.t.Context(), &indexapi.CreateRequest{Common: client.ID("sales", "notes"), Column: "body", Type: "FTS"})
@@ -228,11 +228,12 @@ func TestMistakesAreAnswers(t *testing.T) {
 		{"search_vector", `{"table":"sales/notes","like":"id = 0"}`, `"id = 0" selects no row; it must select one`},
 		{"search_vector", `{"table":"sales/notes","like":"true"}`, `"true" selects several rows; it must select one`},
 		{"search_vector", `{"table":"sales/notes","like":"id = 3"}`, `the row has no vector in embedding`},
-		{"create_table", `{"table":"sales/new","columns":[{"name":"a","type":"text"}]}`, `column "a" has the type "text"; it must be bool,`},
+		{"create_table", `{"table":"sales/new","columns":[{"name":"a","type":"text"}]}`, `column "a": "text" is no type; the types are bool,`},
 		{"create_table", `{"table":"sales/new","columns":[]}`, `columns is empty`},
 		{"create_table", `{"table":"sales/notes","columns":[{"name":"a","type":"bool"}]}`, `already exists`},
 		{"insert_rows", `{"table":"sales/notes","rows":[{"id":4},{"idd":4}]}`, `row 2: the table has no column "idd"`},
 		{"insert_rows", `{"table":"sales/notes","rows":[{"id":"four"}]}`, `row 1: `},
+		{"insert_rows", `{"table":"sales/notes","rows":[{"id":4,"embedding":[1,2,3]},{"id":5,"embedding":[1]}]}`, `row 1: column embedding: [1,2,3] is not vector[2]`},
 		{"insert_rows", `{"table":"sales/notes","rows":[]}`, `rows is empty`},
 		{"delete_rows", `{"table":"sales/notes","filter":" "}`, `filter is empty`},
 	} {
@@ -252,7 +253,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		rows = append(rows, fmt.Sprintf(`{"id":%d,"body":%q}`, i, strings.Repeat("x", 4000)))
 	}
 	rows = append(rows, fmt.Sprintf(`{"id":30,"body":%q}`, strings.Repeat("x", 100_000)))
-	a.ask("create_table", `{"table":"long","columns":[{"name":"id","type":"int64"},{"name":"body","type":"string"}],"rows":[`+strings.Join(rows, ",")+`]}`)
+	a.ask("create_table", `{"table":"long","columns":[{"name":"id","type":"int64"},{"name":"body","type":"utf8"}],"rows":[`+strings.Join(rows, ",")+`]}`)
 	type page struct {
 		Rows []struct {
 			ID int64 `json:"id"`

@@ -1,23 +1,19 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/arrow/rowjson"
+	"tiltyard/local/rowfile"
 	"tiltyard/shared/client"
-	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"
-	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/protocol/refapi"
 	"tiltyard/shared/protocol/versionapi"
 )
@@ -38,7 +34,7 @@ func (s *server) addWrites() {
 
 type newColumn struct {
 	Name string `json:"name"`
-	Type string `json:"type" jsonschema:"bool, int32, int64, float32, float64, string, date (2026-01-31), timestamp (UTC, 2026-01-31T12:00:00Z), binary (base64), or vector[N] of N float32, such as vector[384]"`
+	Type string `json:"type" jsonschema:"bool, int8 to int64, uint8 to uint64, float32, float64, utf8 for texts, date32 (2026-01-31), timestamp (UTC, milliseconds, 2026-01-31T12:00:00Z), binary (base64), vector[N] of N float32, such as vector[384], or list<TYPE>"`
 }
 
 type createArguments struct {
@@ -62,7 +58,7 @@ func createTable(ctx context.Context, c *call, in createArguments) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := sourceOf(schema, in.Rows)
+	rows, err := sourceOf(ctx, schema, in.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -73,21 +69,6 @@ func createTable(ctx context.Context, c *call, in createArguments) (any, error) 
 	return &changed{c.name(id.ID), made.Version, new(int64(len(in.Rows)))}, nil
 }
 
-// newTypes are the types of new columns except vectors, by their names.
-var newTypes = map[string]arrow.DataType{
-	"bool":      arrow.FixedWidthTypes.Boolean,
-	"int32":     arrow.PrimitiveTypes.Int32,
-	"int64":     arrow.PrimitiveTypes.Int64,
-	"float32":   arrow.PrimitiveTypes.Float32,
-	"float64":   arrow.PrimitiveTypes.Float64,
-	"string":    arrow.BinaryTypes.String,
-	"date":      arrow.FixedWidthTypes.Date32,
-	"timestamp": arrow.FixedWidthTypes.Timestamp_us,
-	"binary":    arrow.BinaryTypes.Binary,
-}
-
-var vectorType = regexp.MustCompile(`^vector\[([1-9][0-9]{0,4})\]$`)
-
 // newSchema returns the columns of a new table.
 func newSchema(columns []newColumn) (*arrow.Schema, error) {
 	if len(columns) == 0 {
@@ -95,32 +76,18 @@ func newSchema(columns []newColumn) (*arrow.Schema, error) {
 	}
 	fields := make([]arrow.Field, len(columns))
 	for i, column := range columns {
-		typ, known := newTypes[column.Type]
-		if length := vectorType.FindStringSubmatch(column.Type); length != nil {
-			n, _ := strconv.ParseInt(length[1], 10, 32) // at most five digits
-			typ, known = arrow.FixedSizeListOf(int32(n), arrow.PrimitiveTypes.Float32), true
-		}
-		if !known {
-			return nil, fmt.Errorf("column %q has the type %q; it must be bool, int32, int64, float32, float64, string, date, timestamp, binary, or vector[N] with N from 1 to 99999", column.Name, column.Type)
+		typ, err := rowfile.ParseType(column.Type)
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", column.Name, err)
 		}
 		fields[i] = arrow.Field{Name: column.Name, Type: typ, Nullable: true}
 	}
 	return arrow.NewSchema(fields, nil), nil
 }
 
-// sourceOf converts objects to rows of a schema. A field that an object lacks is null.
-func sourceOf(schema *arrow.Schema, objects []json.RawMessage) (client.Source, error) {
-	builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	defer builder.Release()
-	for i, object := range objects {
-		if _, err := rowjson.Fields(object, schema); err != nil {
-			return client.Source{}, fmt.Errorf("row %d: %w", i+1, err)
-		}
-		if err := builder.UnmarshalJSON(object); err != nil {
-			return client.Source{}, fmt.Errorf("row %d: %w", i+1, err)
-		}
-	}
-	return client.Batches(schema, builder.NewRecordBatch()), nil
+// sourceOf returns objects as rows of a schema. A field that an object lacks is null.
+func sourceOf(ctx context.Context, schema *arrow.Schema, objects []json.RawMessage) (client.Source, error) {
+	return rowfile.Read(ctx, bytes.NewReader(slices.Concat(objects...)), rowfile.JSON, schema, false)
 }
 
 type insertArguments struct {
@@ -136,11 +103,11 @@ func insertRows(ctx context.Context, c *call, in insertArguments) (any, error) {
 	if len(in.Rows) == 0 {
 		return nil, errors.New("rows is empty; give at least one row")
 	}
-	schema, err := c.arrowSchema(ctx, id)
+	schema, err := c.client.Schema(ctx, id, "")
 	if err != nil {
 		return nil, err
 	}
-	rows, err := sourceOf(schema, in.Rows)
+	rows, err := sourceOf(ctx, schema, in.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -149,16 +116,6 @@ func insertRows(ctx context.Context, c *call, in insertArguments) (any, error) {
 		return nil, err
 	}
 	return &changed{c.name(id.ID), made.Version, &made.NumInsertedRows}, nil
-}
-
-// arrowSchema returns the columns of a table in Arrow types, from a query without rows.
-func (c *call) arrowSchema(ctx context.Context, id protocol.Common) (*arrow.Schema, error) {
-	rows, err := c.client.QueryTable(ctx, &queryapi.Request{Common: id, Filter: "false", K: new(int64(1))})
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	return rows.Schema(), nil
 }
 
 type deleteArguments struct {

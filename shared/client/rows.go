@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // Rows are the rows of an answer, which are read from the connection batch by batch. They are for
@@ -59,6 +60,16 @@ func (r *Rows) Batches() iter.Seq2[arrow.RecordBatch, error] {
 
 // Close releases the connection.
 func (r *Rows) Close() { _ = r.body.Close() } // the rows were read before
+
+// Schema returns the columns of the newest version of a table in Arrow types, by a query without rows.
+func (c *Client) Schema(ctx context.Context, table protocol.Common, branch string) (*arrow.Schema, error) {
+	rows, err := c.QueryTable(ctx, &queryapi.Request{Common: table, Branch: branch, Filter: "false", K: new(int64(1))})
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	return rows.Schema(), nil
+}
 
 // askRows calls an operation whose answer is rows.
 func askRows(ctx context.Context, c *Client, operation string, req protocol.Request) (*Rows, error) {

@@ -115,8 +115,9 @@ var mayImport = map[string]string{
 	"shared/protocol/versionapi":             "=protocol protocol/tableapi",
 
 	"shared/engine/udf/expression": "=engine/udf process/memory protocol sql arrow/take",
-	"local/command":                "client arrow/rowjson process/float16 process/release mcp storage/outage protocol",
-	"local/mcp":                    "client arrow/rowjson protocol",
+	"local/command":                "client arrow/rowjson process/float16 process/release mcp rowfile storage/outage protocol",
+	"local/mcp":                    "client arrow/rowjson rowfile protocol",
+	"local/rowfile":                "client arrow/rowjson protocol",
 
 	"shared/arrow":               "",
 	"shared/events":              "",

@@ -1,4 +1,4 @@
-package command
+package rowfile
 
 import (
 	"bufio"
@@ -108,7 +108,7 @@ func appendObject(b *array.RecordBuilder, object map[string]json.RawMessage) err
 	decoder.UseNumber() // keeps all digits
 	for i, field := range b.Schema().Fields() {
 		if err := b.Field(i).UnmarshalOne(decoder); err != nil || !hasWholeLists(b.Field(i)) {
-			return &valueError{field.Name, string(object[field.Name]), field.Type}
+			return &ValueError{field.Name, string(object[field.Name]), field.Type}
 		}
 	}
 	return nil
@@ -121,11 +121,11 @@ func fit(raw json.RawMessage, typ arrow.DataType) json.RawMessage {
 	switch typ := typ.(type) {
 	case *arrow.StringType, *arrow.LargeStringType:
 		if raw[0] != '"' && !isNull(raw) {
-			return json.RawMessage(quoted(string(raw)))
+			return asText(string(raw))
 		}
 	case *arrow.TimestampType:
 		if text, ok := unquoted(raw); ok {
-			return json.RawMessage(quoted(zoned(text, typ)))
+			return asText(zoned(text, typ))
 		}
 	case *arrow.FixedSizeListType, *arrow.ListType:
 		if text, ok := unquoted(raw); ok && json.Valid([]byte(text)) {
@@ -146,7 +146,7 @@ func fitObject(raw json.RawMessage, typ *arrow.StructType) json.RawMessage {
 	for name, value := range fields {
 		field, ok := typ.FieldByName(name)
 		if !ok {
-			return json.RawMessage(quoted("it has the field " + name))
+			return asText("it has the field " + name)
 		}
 		fields[name] = fit(value, field.Type)
 	}
@@ -158,6 +158,12 @@ func fitObject(raw json.RawMessage, typ *arrow.StructType) json.RawMessage {
 }
 
 func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
+
+// asText returns a text as a JSON string.
+func asText(text string) json.RawMessage {
+	raw, _ := json.Marshal(text) // cannot fail for a string
+	return raw
+}
 
 // unquoted returns the text of a JSON string.
 func unquoted(raw json.RawMessage) (text string, ok bool) {

@@ -1,4 +1,4 @@
-package command
+package rowfile
 
 import (
 	"bytes"
@@ -14,10 +14,8 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/spf13/cobra"
 
 	"tiltyard/shared/arrow/rowjson"
-	"tiltyard/shared/protocol"
 )
 
 // The types of columns of CSV and JSON are chosen by the first rows. The rules are those of the console (infer.js), which
@@ -46,14 +44,15 @@ type sampled struct {
 	values []any
 }
 
-// infer returns columns for the rows of a file, and a reader of the whole file. types has the types of some columns.
-func infer(in io.Reader, format string, types map[string]arrow.DataType) (*arrow.Schema, io.Reader, error) {
+// Infer returns columns for the rows of a file of CSV or JSON, and a reader of the whole file. types has the types of some
+// columns. The error is [*rowjson.UnknownColumnError] if one of these is none of CSV.
+func Infer(in io.Reader, format Format, types map[string]arrow.DataType) (*arrow.Schema, io.Reader, error) {
 	start, err := io.ReadAll(io.LimitReader(in, sampleBytes))
 	if err != nil {
 		return nil, nil, err
 	}
 	read := sampleJSON
-	if format == formatCSV {
+	if format == CSV {
 		read = sampleCSV
 	}
 	columns, err := read(start)
@@ -71,8 +70,8 @@ func infer(in io.Reader, format string, types map[string]arrow.DataType) (*arrow
 	for _, name := range slices.Sorted(maps.Keys(types)) {
 		switch {
 		case slices.ContainsFunc(columns, func(c sampled) bool { return c.name == name }):
-		case format == formatCSV:
-			return nil, nil, usagef("--type names %q, which is no column of the file", name)
+		case format == CSV:
+			return nil, nil, &rowjson.UnknownColumnError{Column: name}
 		default: // a later object may have it
 			fields = append(fields, arrow.Field{Name: name, Type: types[name], Nullable: true})
 		}
@@ -341,105 +340,4 @@ func asList(v any) ([]any, bool) {
 	}
 	list, ok := v.([]any)
 	return list, ok
-}
-
-// columnTypes parses the values of --type.
-func columnTypes(texts []string) (map[string]arrow.DataType, error) {
-	types := map[string]arrow.DataType{}
-	for _, text := range texts {
-		name, word, err := assignment(text)
-		if err != nil {
-			return nil, usagef("--type: %w", err)
-		}
-		if types[name] != nil {
-			return nil, usagef("--type names column %q twice", name)
-		}
-		if types[name], err = parseType(word); err != nil {
-			return nil, err
-		}
-	}
-	return types, nil
-}
-
-// typeWords are the types of --type in words of the command line.
-const typeWords = "bool, int8 to int64, uint8 to uint64, float16, float32, float64, utf8, large_utf8, binary, date32, timestamp, timestamp[us], timestamp[ns], vector[N] and list<TYPE>"
-
-// moments are the words for timestamps.
-var moments = map[string]arrow.TimeUnit{"timestamp": arrow.Millisecond, "timestamp[us]": arrow.Microsecond, "timestamp[ns]": arrow.Nanosecond}
-
-// parseType parses the type of a column. It is the inverse of [typeWord].
-func parseType(text string) (arrow.DataType, error) {
-	if unit, ok := moments[text]; ok {
-		return &arrow.TimestampType{Unit: unit, TimeZone: "UTC"}, nil
-	}
-	if length, ok := strings.CutPrefix(text, "vector["); ok {
-		n, err := strconv.ParseInt(strings.TrimSuffix(length, "]"), 10, 32)
-		if err != nil || n < 1 || !strings.HasSuffix(length, "]") {
-			return nil, usagef("--type has %q; a vector of 768 numbers is vector[768]", text)
-		}
-		return arrow.FixedSizeListOf(int32(n), arrow.PrimitiveTypes.Float32), nil
-	}
-	typ, err := protocol.ParseFunctionType(text)
-	if err != nil || text == protocol.BlobWord {
-		return nil, usagef("--type has %q; the types are %s", text, typeWords)
-	}
-	return typ, nil
-}
-
-// typeWord formats a type in the syntax of --type, or as Arrow does.
-func typeWord(typ arrow.DataType) string {
-	switch typ := typ.(type) {
-	case *arrow.TimestampType:
-		for word, unit := range moments {
-			if unit == typ.Unit && typ.TimeZone == "UTC" {
-				return word
-			}
-		}
-	case *arrow.FixedSizeListType:
-		if typ.Elem().ID() == arrow.FLOAT32 {
-			return fmt.Sprintf("vector[%d]", typ.Len())
-		}
-	case *arrow.ListType:
-		return "list<" + typeWord(typ.Elem()) + ">"
-	case *arrow.StructType:
-		var fields []string
-		for _, field := range typ.Fields() {
-			fields = append(fields, field.Name+" "+typeWord(field.Type))
-		}
-		return "struct<" + strings.Join(fields, ", ") + ">"
-	}
-	return typ.String()
-}
-
-// saySchema writes the columns that are created.
-func saySchema(cmd *cobra.Command, schema *arrow.Schema) {
-	var columns []string
-	for _, field := range schema.Fields() {
-		columns = append(columns, printable(field.Name+" "+typeWord(field.Type), false))
-	}
-	say(cmd, "columns: %s", strings.Join(columns, ", "))
-}
-
-// A valueError is a value that does not fit the type of its column.
-type valueError struct {
-	column, text string
-	typ          arrow.DataType
-}
-
-// Error returns the column and the reason.
-func (e *valueError) Error() string {
-	return fmt.Sprintf("column %s: %s is not %s", e.column, shorten(e.text), typeWord(e.typ))
-}
-
-// advisedType adds the flag that changes an inferred type to an error, which may be nil.
-func advisedType(err error) error {
-	var value *valueError
-	if errors.As(err, &value) {
-		return &advice{err, fmt.Sprintf("the column is %s, by the first rows or by --type; --type '%s=TYPE' sets another type, and utf8 takes every text", typeWord(value.typ), value.column)}
-	}
-	var unknown *rowjson.UnknownColumnError
-	if errors.As(err, &unknown) {
-		return &advice{err, fmt.Sprintf("the first rows have no %s; --type '%s=TYPE' adds it", unknown.Column, unknown.Column)}
-	}
-	return err
 }

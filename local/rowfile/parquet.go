@@ -1,7 +1,8 @@
-package command
+package rowfile
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -22,18 +23,27 @@ const (
 	parquetRows = 8192
 )
 
+// ErrPipe is the error for Parquet that does not come from a [File].
+var ErrPipe = errors.New("Parquet is read from its end: name a file instead of sending it to standard input")
+
+// A File is a file of known size. It is told how many rows it has, if that is known before they are read: Parquet is read in
+// large pieces ahead of its rows, so progress counts rows, not bytes.
+type File interface {
+	parquet.ReaderAtSeeker
+	HasRows(rows int64)
+}
+
 // openParquet reads a Parquet file. Its metadata is at the end, so it cannot come from a pipe.
 func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
-	f, ok := in.(*countedFile)
+	f, ok := in.(File)
 	if !ok {
-		return client.Source{}, usagef("Parquet is read from its end: name a file instead of sending it to standard input")
+		return client.Source{}, ErrPipe
 	}
 	whole, err := file.NewParquetReader(f)
 	if err != nil {
 		return client.Source{}, err
 	}
-	// The file is read in large pieces ahead of its rows, so progress counts rows, not bytes.
-	f.rows = whole.NumRows()
+	f.HasRows(whole.NumRows())
 	reader, err := pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: parquetRows}, memory.DefaultAllocator)
 	if err != nil {
 		return client.Source{}, err

@@ -1,4 +1,4 @@
-package command
+package rowfile_test
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/local/rowfile"
 )
 
 // Any file becomes rows of the inferred columns, or an error. Rows have whole vectors.
@@ -17,15 +19,15 @@ func FuzzInfer(f *testing.F) {
 		f.Add([]byte(seed), false)
 	}
 	f.Fuzz(func(t *testing.T, file []byte, isCSV bool) {
-		format := formatJSON
+		format := rowfile.JSON
 		if isCSV {
-			format = formatCSV
+			format = rowfile.CSV
 		}
-		schema, in, err := infer(bytes.NewReader(file), format, nil)
+		schema, in, err := rowfile.Infer(bytes.NewReader(file), format, nil)
 		if err != nil {
 			return
 		}
-		rows, err := open(t.Context(), in, format, schema, false)
+		rows, err := rowfile.Read(t.Context(), in, format, schema, false)
 		if err != nil {
 			t.Fatalf("columns were inferred, but not read: %v", err)
 		}
@@ -44,8 +46,8 @@ func FuzzInfer(f *testing.F) {
 
 func TestTypesAreParsedFromTheirWords(t *testing.T) {
 	for _, word := range []string{"int64", "float32", "bool", "utf8", "date32", "timestamp", "timestamp[us]", "timestamp[ns]", "vector[2]", "list<utf8>", "list<float64>", "list<list<int8>>"} {
-		typ, err := parseType(word)
-		if err != nil || typeWord(typ) != word {
+		typ, err := rowfile.ParseType(word)
+		if err != nil || rowfile.TypeWord(typ) != word {
 			t.Errorf("%s becomes %v, %v", word, typ, err)
 		}
 	}
