@@ -72,7 +72,7 @@ func TestExportThatFailsLeavesNoFile(t *testing.T) {
 
 func TestParquetIsNotReadFromAPipe(t *testing.T) {
 	setUp(t)
-	if _, stderr, code := tiltyard(t, "PAR1", "insert", "p", "--create", "--format", "parquet"); code != command.ExitUsage || !strings.Contains(stderr, "name a file") {
+	if _, stderr, code := tiltyard(t, "PAR1", "insert", "p", "--create", "--format", "parquet"); code != command.ExitUsage || !strings.Contains(stderr, "name the file") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }

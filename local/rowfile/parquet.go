@@ -24,7 +24,7 @@ const (
 )
 
 // ErrPipe is the error for Parquet that does not come from a [File].
-var ErrPipe = errors.New("Parquet is read from its end: name a file instead of sending it to standard input")
+var ErrPipe = errors.New("a Parquet file is read from its end: name the file instead of sending it to standard input")
 
 // A File is a file of known size. It is told how many rows it has, if that is known before they are read: Parquet is read in
 // large pieces ahead of its rows, so progress counts rows, not bytes.
