@@ -43,7 +43,6 @@ package jobs
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -245,9 +244,6 @@ func (s Starter) send(ctx context.Context, after time.Duration, messages ...Mess
 		Detail: "the job is recorded, and continues by itself some time later", Unsettled: true, Err: err,
 	}
 }
-
-// errYield ends a run that has no time left; another run continues.
-var errYield = errors.New("no time left for the job")
 
 // later ends a run that another one continues after a delay.
 type later struct{ after time.Duration }

@@ -187,7 +187,7 @@ func (r *Run) CheckpointBefore(ctx context.Context, state any, work time.Duratio
 		return err
 	}
 	if until, ok := ctx.Deadline(); ok && time.Until(until) < work {
-		return errYield
+		return Later(0)
 	}
 	return nil
 }

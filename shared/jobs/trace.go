@@ -49,7 +49,7 @@ func (s Stage) run(ctx context.Context, r *Run) (result any, err error) {
 // delay.
 func goesOn(err error) bool {
 	var wait later
-	return settled(err) == nil || errors.Is(err, errYield) || errors.Is(err, errHeavy) || errors.As(err, &wait)
+	return settled(err) == nil || errors.Is(err, errHeavy) || errors.As(err, &wait)
 }
 
 // wordOf returns a word for an error, for the trace. The text of the error may quote confidential

@@ -368,7 +368,7 @@ func (w *Worker) conclude(ctx context.Context, r *Run, result any, err error) er
 	// Another worker or a user has the unit now.
 	case settled(err) == nil:
 		return nil
-	case errors.Is(err, errYield), errors.Is(err, errHeavy), errors.As(err, &wait):
+	case errors.Is(err, errHeavy), errors.As(err, &wait):
 		if err := r.leave(ctx, wait.after, func(*transaction.Transaction) {}); err != nil {
 			return settled(err)
 		}
