@@ -2,14 +2,16 @@ package rowfile
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/arrow/rowjson"
 	"tiltyard/shared/client"
@@ -95,23 +97,45 @@ func (r *jsonRows) next() (map[string]json.RawMessage, error) {
 
 // appendObject adds a row of the fields of an object. A column that it lacks is null.
 func appendObject(b *array.RecordBuilder, object map[string]json.RawMessage) error {
-	var row bytes.Buffer
-	for _, field := range b.Schema().Fields() {
-		raw, ok := object[field.Name]
-		if !ok {
-			raw = json.RawMessage("null")
-		}
-		row.Write(fit(raw, field.Type))
-		row.WriteByte(' ')
-	}
-	decoder := json.NewDecoder(&row)
-	decoder.UseNumber() // keeps all digits
+	row := []byte{'{'}
 	for i, field := range b.Schema().Fields() {
-		if err := b.Field(i).UnmarshalOne(decoder); err != nil || !hasWholeLists(b.Field(i)) {
+		if i > 0 {
+			row = append(row, ',')
+		}
+		row = append(append(row, asText(field.Name)...), ':')
+		row = append(row, valueOf(object, field)...)
+	}
+	if err := b.UnmarshalJSON(append(row, '}')); err != nil {
+		return cmp.Or(firstUnfit(b, object), err)
+	}
+	for i, field := range b.Schema().Fields() {
+		if !hasWholeLists(b.Field(i)) {
 			return &ValueError{field.Name, string(object[field.Name]), field.Type}
 		}
 	}
 	return nil
+}
+
+// firstUnfit returns a ValueError of the first column whose value in an object is not of its type, or nil.
+func firstUnfit(b *array.RecordBuilder, object map[string]json.RawMessage) error {
+	for _, field := range b.Schema().Fields() {
+		column := array.NewBuilder(memory.DefaultAllocator, field.Type)
+		err := column.UnmarshalJSON(slices.Concat([]byte{'['}, valueOf(object, field), []byte{']'}))
+		column.Release()
+		if err != nil {
+			return &ValueError{field.Name, string(object[field.Name]), field.Type}
+		}
+	}
+	return nil
+}
+
+// valueOf returns the value of a field in an object, as fit does, or null if the object lacks it.
+func valueOf(object map[string]json.RawMessage, field arrow.Field) json.RawMessage {
+	raw, ok := object[field.Name]
+	if !ok {
+		return json.RawMessage("null")
+	}
+	return fit(raw, field.Type)
 }
 
 // fit returns a value in the form that Arrow reads as a type. A text column takes other values as their JSON, a list may be

@@ -1,9 +1,13 @@
 package all_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -270,6 +274,30 @@ func TestProgramsWithoutUserFunctionsLackTheWasmRuntime(t *testing.T) {
 		if !allowed && slices.Contains(p.Deps, "tiltyard/shared/engine/udf/wasm/host") {
 			t.Errorf("%s contains the runtime of WebAssembly", importer)
 		}
+	}
+}
+
+// The decoder that builders of Arrow take has another type without the build tags of the Makefile, so a call with one
+// of encoding/json compiles only with them. UnmarshalJSON takes bytes.
+func TestSourceBuildsWithoutTags(t *testing.T) {
+	files := 0
+	for _, folder := range []string{"functions", "local", "shared"} {
+		err := filepath.WalkDir("../../../"+folder, func(name string, _ fs.DirEntry, err error) error {
+			if err != nil || path.Ext(name) != ".go" || strings.HasSuffix(name, "imports_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(name)
+			if files++; bytes.Contains(source, []byte(".UnmarshalOne(")) {
+				t.Errorf("%s calls UnmarshalOne", name)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 1000 {
+		t.Errorf("read %d files, want all", files)
 	}
 }
 
