@@ -57,18 +57,7 @@ func newQueryCommand(s *session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		switch s.form {
-		case formJSON:
-			return writeAll(r.cmd.OutOrStdout(), rowfile.JSON, rows, func(int64) {})
-		case formArrow:
-			return writeAll(r.cmd.OutOrStdout(), rowfile.Arrow, rows, func(int64) {})
-		}
-		more, err := writeTable(r.cmd.OutOrStdout(), rows, tableRows, shortened)
-		if more {
-			say(r.cmd, "these are the first %d rows; --limit or another form of output shows more", tableRows)
-		}
-		return err
+		return s.showRows(r.cmd, rows, shortened, "--limit")
 	})
 	cmd.Long = `Find rows: all, those where a filter is true, those nearest to a vector, those that match words,
 or with both --vector and --text the best of both. Rows come as a table, with --output json as JSON
@@ -88,6 +77,23 @@ with one row in a line, or with --output arrow as an Arrow stream. A table shows
 	cmd.Flags().BoolVar(&q.analyze, "analyze", false, "run the query, and show how that went instead")
 	cmd.MarkFlagsMutuallyExclusive("stored", "link", "explain", "analyze")
 	return cmd
+}
+
+// showRows writes rows in the form of output, and closes them. shortened says that a table has only the first rows; bound
+// names what shows others.
+func (s *session) showRows(cmd *cobra.Command, rows *client.Rows, shortened bool, bound string) error {
+	defer rows.Close()
+	switch s.form {
+	case formJSON:
+		return writeAll(cmd.OutOrStdout(), rowfile.JSON, rows, func(int64) {})
+	case formArrow:
+		return writeAll(cmd.OutOrStdout(), rowfile.Arrow, rows, func(int64) {})
+	}
+	more, err := writeTable(cmd.OutOrStdout(), rows, tableRows, shortened)
+	if more {
+		say(cmd, "these are the first %d rows; %s or another form of output shows more", tableRows, bound)
+	}
+	return err
 }
 
 // fewer is the advice if an answer is too large to be stored.
@@ -169,7 +175,7 @@ func (q *question) request(cmd *cobra.Command, id protocol.Common) (*queryapi.Re
 	}
 	if q.vector != "" {
 		var err error
-		if req.Vector, err = parseVector(cmd, q.vector); err != nil {
+		if req.Vector, err = parseVector(cmd, "--vector", q.vector); err != nil {
 			return nil, err
 		}
 	}

@@ -24,12 +24,12 @@ import (
 // maxVectorFile bounds a file with a vector, in bytes.
 const maxVectorFile = 16 << 20
 
-// parseVector returns the vector of --vector: a JSON array, the content of the file after @, or that of standard input for -.
-func parseVector(cmd *cobra.Command, text string) (vector queryapi.Vector, err error) {
-	content, name := []byte(text), "--vector"
+// parseVector returns the vector of a flag: a JSON array, the content of the file after @, or that of standard input for -.
+func parseVector(cmd *cobra.Command, name, text string) (vector queryapi.Vector, err error) {
+	content := []byte(text)
 	if path, ok := strings.CutPrefix(text, "@"); ok || text == "-" {
 		if content, err = readVectorFile(cmd, path); err != nil {
-			return vector, err
+			return vector, usagef("%s: %w", name, err)
 		}
 		name += " " + text
 	}
@@ -52,14 +52,14 @@ func readVectorFile(cmd *cobra.Command, path string) ([]byte, error) {
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
-			return nil, usagef("--vector: %w", err)
+			return nil, err
 		}
 		defer func() { _ = file.Close() }()
 		in = file
 	}
 	content, err := io.ReadAll(io.LimitReader(in, maxVectorFile+1))
 	if err == nil && len(content) > maxVectorFile {
-		err = usagef("--vector: %s has more than %d bytes, too many for a vector", path, maxVectorFile)
+		err = fmt.Errorf("%s has more than %d bytes, too many for a vector", path, maxVectorFile)
 	}
 	return content, err
 }

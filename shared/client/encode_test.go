@@ -175,7 +175,7 @@ func settle(req any) {
 		req.ID = nil
 		req.Operations[0].Declare, req.Operations[0].Create, req.Operations[0].Deregister = nil, nil, nil
 		normalize(&req.Operations[0].Delete.Common)
-	case *versionapi.BatchCreateRequest, *tableapi.ListAllRequest, *accessapi.ExplainRequest, *jobapi.ListRequest, *jobapi.Request, *jobapi.QueryEventsRequest:
+	case *queryapi.StatementRequest, *versionapi.BatchCreateRequest, *tableapi.ListAllRequest, *accessapi.ExplainRequest, *jobapi.ListRequest, *jobapi.Request, *jobapi.QueryEventsRequest:
 		req.(protocol.Request).RequestCommon().ID = nil
 	case *functionapi.CreateRequest:
 		req.ID = []string{"a", "half"}

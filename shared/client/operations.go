@@ -229,6 +229,12 @@ func (c *Client) FetchTableBlobs(ctx context.Context, req *queryapi.FetchBlobsRe
 	return askRows(ctx, c, "FetchTableBlobs", req)
 }
 
+// ExecuteStatement calls POST /v1/sql: run an SQL statement. A statement reads one table, with the rights of
+// QueryTable on it. Rows come in the forms of QueryTable, but not in storage. Only Tiltyard has this operation.
+func (c *Client) ExecuteStatement(ctx context.Context, req *queryapi.StatementRequest) (*Rows, error) {
+	return askRows(ctx, c, "ExecuteStatement", req)
+}
+
 // CreateTableIndex calls POST /v1/table/{id}/create_index: create an index on a column. A job builds it.
 func (c *Client) CreateTableIndex(ctx context.Context, req *indexapi.CreateRequest) (*indexapi.CreateResponse, error) {
 	return ask[indexapi.CreateResponse](ctx, c, "CreateTableIndex", req)

@@ -156,7 +156,7 @@ func (d *document) parameters(op protocol.Operation, shape httpapi.Shape) []obje
 	if shape.IsOnce {
 		list = append(list, refer("parameters", "idempotencyKey"))
 	}
-	if op.ResponseType() == reflect.TypeFor[protocol.Rows]() {
+	if op.ResponseType() == reflect.TypeFor[protocol.Rows]() && isStorable(op) {
 		list = append(list, refer("parameters", "result"))
 	}
 	if op.ResponseType() == reflect.TypeFor[protocol.Bytes]() {
@@ -247,26 +247,32 @@ func (d *document) answer(op protocol.Operation, shape httpapi.Shape, status int
 	case response == reflect.TypeFor[protocol.Empty]():
 		return object{{"description", "Yes. The body is empty."}}
 	case shape.Answers == arrowipc.ContentTypeFile:
-		return answer.with("content", d.rows(response, arrowipc.ContentTypeFile, arrowipc.ContentTypeStream))
+		return answer.with("content", d.rows(op, arrowipc.ContentTypeFile, arrowipc.ContentTypeStream))
 	case shape.Answers == arrowipc.ContentTypeStream:
-		return answer.with("content", d.rows(response, arrowipc.ContentTypeStream, arrowipc.ContentTypeFile))
+		return answer.with("content", d.rows(op, arrowipc.ContentTypeStream, arrowipc.ContentTypeFile))
 	case shape.Answers != "":
 		return answer.with("content", object{{shape.Answers, object{{"schema", object{{"description", "Bytes."}}}}}})
 	}
 	return answer.with("content", object{{"application/json", object{{"schema", d.schemas.of(response)}}}})
 }
 
+// isStorable reports whether the rows of an answer can be written to storage.
+func isStorable(op protocol.Operation) bool { return slices.Contains(op.Statuses, http.StatusSeeOther) }
+
 // rows describes an answer with rows, or with the location to which they were written.
-func (d *document) rows(response reflect.Type, types ...string) object {
+func (d *document) rows(op protocol.Operation, types ...string) object {
 	content := object{}
 	for _, contentType := range types {
 		content = content.with(contentType, object{{"schema", object{{"description", "Rows in the Arrow IPC format."}}}})
 	}
-	if response != reflect.TypeFor[protocol.Rows]() {
+	if op.ResponseType() != reflect.TypeFor[protocol.Rows]() {
 		return content
 	}
 	objects := object{{"description", "Rows as objects, for Accept: application/json; clients generated from this document get Arrow."}, {"type", "array"}, {"items", object{{"type", "object"}}}}
 	content = content.with("application/x-ndjson", object{{"schema", object{{"description", "Rows as objects, one in each line."}}}})
+	if !isStorable(op) {
+		return content.with("application/json", object{{"schema", objects}})
+	}
 	return content.with("application/json", object{{"schema", object{{"oneOf", []any{d.schemas.of(reflect.TypeFor[queryapi.StoredResult]()), objects}}}}})
 }
 

@@ -24,6 +24,7 @@ var required = map[string][]string{
 	"OrderBy":                          {"column_name"},
 	"BoostQuery":                       {"positive", "negative"},
 	"ExplainTableQueryPlanRequest":     {"query"},
+	"StatementRequest":                 {"query"},
 	"FetchTableBlobsRequest":           {"column"},
 	"CreateTableIndexRequest":          {"column", "index_type"},
 	"RestoreTableRequest":              {"version"},
@@ -88,6 +89,10 @@ var examples = map[string][]example{
 	"FindTables": {
 		{"words", "words in names, columns and comments", body(`{"text":"orders eu","in":["name","column","comment"]}`)},
 		{"column", "vectors of 768 numbers in one namespace", body(`{"namespace_id":["shop"],"columns":[{"type":"fixed_size_list<float32>[768]"}]}`)},
+	},
+	"ExecuteStatement": {
+		{"rows", "rows by a filter, in an order", body(`{"query":"SELECT id, price * 2 AS twice FROM shop.orders WHERE price > $least ORDER BY price DESC LIMIT 10","parameters":{"least":5}}`)},
+		{"nearest", "the rows nearest to a vector", body(`{"query":"SELECT id, distance(vector, $q) AS d FROM shop.points ORDER BY d LIMIT 3","parameters":{"q":[0.1,0.2]}}`)},
 	},
 	"RegisterTable":     {{"plain", "a table of a bucket", body(`{"location":"s3://bucket/orders.lance"}`)}},
 	"DescribeTable":     {{"detailed", "with version, schema and statistics", body(`{"load_detailed_metadata":true}`)}},

@@ -48,6 +48,8 @@ func (c *call) delivery() (delivery, error) {
 		return direct, nil
 	case asked != redirect && asked != link:
 		return direct, protocol.Errorf(protocol.InvalidInput, "header %s is %.40q; it must be redirect or link", strings.ToLower(ResultHeader), asked)
+	case !strings.Contains(c.match.operation.Path, "{id}"):
+		return direct, protocol.Errorf(protocol.InvalidInput, "%s stores no results; leave out the header %s", c.match.operation.Name, strings.ToLower(ResultHeader))
 	case c.Results == nil:
 		return direct, protocol.Errorf(protocol.InvalidInput, "this server stores no results; leave out the header %s", strings.ToLower(ResultHeader))
 	default:

@@ -192,6 +192,16 @@ func Check(ctx context.Context, operation string, object Object, missing error) 
 	return nil
 }
 
+// Admit makes the decision of [Access.Admit] for an object that a request names elsewhere than in its path. Call it before
+// the context is used concurrently.
+func Admit(ctx context.Context, operation string, id []string) error {
+	a := limits(ctx)
+	if a == nil {
+		return nil
+	}
+	return a.AdmitTargets([]protocol.Target{{Operation: operation, ID: id}})
+}
+
 // CheckLocation checks that the sender of the request may name a place for the data of a
 // table; the error is PermissionDenied.
 func CheckLocation(ctx context.Context, uri string) error {

@@ -31,7 +31,7 @@ type ReadBlobRequest struct {
 	Branch  string `json:"-" query:"branch"`
 	Column  string `json:"-" path:"column"`
 	RowID   string `json:"-" path:"row_id"` // a number
-	// SourceURI, RowIsAddress and SourceCommitMicros describe a value that a query in SQL found. Such queries are
+	// SourceURI, RowIsAddress and SourceCommitMicros describe a value that was found by SQL over Flight. That is
 	// not served, so the value would be one of another table or of another row.
 	SourceURI          string `json:"-" query:"source_uri"`
 	RowIsAddress       bool   `json:"-" query:"row_is_address"`
@@ -47,10 +47,10 @@ func (r *ReadBlobRequest) Row() (uint64, error) {
 	return id, nil
 }
 
-// Validate refuses negative versions, ids that are no numbers, and descriptors of queries in SQL.
+// Validate refuses negative versions, ids that are no numbers, and descriptors of answers over Flight.
 func (r *ReadBlobRequest) Validate() error {
 	if r.SourceURI != "" || r.RowIsAddress || r.SourceCommitMicros != nil {
-		return protocol.Errorf(protocol.Unsupported, "source_uri, row_is_address and source_commit_micros describe values that a query in SQL found, which is not served here; name the table, the column and a row id")
+		return protocol.Errorf(protocol.Unsupported, "source_uri, row_is_address and source_commit_micros describe values that were found by SQL over Flight, which is not served here; name the table, the column and a row id")
 	}
 	if _, err := r.Row(); err != nil {
 		return err

@@ -149,6 +149,7 @@ func (h *history) tell() {
 	h.does("CreateTable", "cellar$t", rows)
 	h.does("DropNamespace", "cellar", `{"behavior":"Cascade"}`)
 
+	h.does("ExecuteStatement", "", `{"query":"SELECT id FROM shop.t WHERE id > 1"}`)
 	for _, op := range operations.All { // of which nothing is special
 		if !h.done[op.Name] {
 			h.does(op.Name, "shop$t", op.LeastBody)

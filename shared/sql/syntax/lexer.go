@@ -11,13 +11,14 @@ import (
 type tokenKind uint8
 
 const (
-	tokEOF    tokenKind = iota
-	tokWord             // bare identifier or keyword
-	tokQuoted           // `identifier`
-	tokNumber           // digits, fraction, exponent; no sign
-	tokString           // '…' or "…", unescaped
-	tokHex              // digits of X'…' or 0x…
-	tokOp               // operator or punctuation
+	tokEOF       tokenKind = iota
+	tokWord                // bare identifier or keyword
+	tokQuoted              // `identifier`
+	tokNumber              // digits, fraction, exponent; no sign
+	tokString              // '…' or "…", unescaped
+	tokHex                 // digits of X'…' or 0x…
+	tokOp                  // operator or punctuation
+	tokParameter           // $name, without the $
 )
 
 // A token is a word of the text. Its text is unquoted: quotes are removed and doubled
@@ -46,6 +47,8 @@ func (t token) describe() string {
 		return "end of text"
 	case tokString:
 		return "string '" + t.text + "'"
+	case tokParameter:
+		return "\"$" + t.text + "\""
 	default:
 		return "\"" + t.text + "\""
 	}
@@ -66,6 +69,7 @@ var operators = []string{
 //	'it''s'  "it""s"             the same string; double quotes do not delimit identifiers
 //	1  1.5  .5  1.  1e-3  1L     numbers, always without sign
 //	X'0aff'  0x0aff              bytes
+//	$name                        a parameter of a statement
 //	-- to the end  /* within */  blank; the latter do not nest
 //
 // Source: sqlparser 0.62, tokenizer.rs, with the dialect of lance-datafusion 14, sql.rs, the generic
@@ -73,7 +77,7 @@ var operators = []string{
 type lexer struct {
 	src   string
 	pos   int
-	names bool // double quotes delimit identifiers, as in a SELECT
+	names bool // double quotes delimit identifiers, and $ begins a parameter, as in a statement
 }
 
 // tokens returns all tokens, the last of which is tokEOF.
@@ -105,6 +109,8 @@ func (l *lexer) next() (token, error) {
 		return l.quoted(tokString)
 	case c == '`' || c == '"':
 		return l.quoted(tokQuoted)
+	case c == '$' && l.names:
+		return l.parameter()
 	case isDigit(c) || c == '.' && l.pos+1 < len(l.src) && isDigit(l.src[l.pos+1]):
 		return l.number(), nil
 	}
@@ -175,6 +181,19 @@ func (l *lexer) quoted(kind tokenKind) (token, error) {
 		return token{kind: kind, text: text.String(), pos: start}, nil
 	}
 	return token{}, sql.Errorf(sql.ErrSyntax, start, "quote %c is not closed", quote)
+}
+
+// parameter reads $name.
+func (l *lexer) parameter() (token, error) {
+	start := l.pos
+	l.pos++
+	for l.pos < len(l.src) && (l.src[l.pos] == '_' || isDigit(l.src[l.pos]) || 'a' <= l.src[l.pos]|0x20 && l.src[l.pos]|0x20 <= 'z') {
+		l.pos++
+	}
+	if l.pos == start+1 {
+		return token{}, sql.Errorf(sql.ErrSyntax, start, "$ without the name of a parameter")
+	}
+	return token{kind: tokParameter, text: l.src[start+1 : l.pos], pos: start}, nil
 }
 
 // number reads an unsigned number or, after 0x, hexadecimal bytes.

@@ -129,6 +129,9 @@ type parser struct {
 
 	aggregates bool // calls of aggregate functions are allowed
 	lower      bool // names without quotes are in lower case
+
+	parameters map[string]Expr // the values of the parameters of a statement, by name
+	used       map[string]bool // those that occur; nil if the text is not a statement
 }
 
 func (p *parser) peek() token { return p.tokens[p.next] }

@@ -71,6 +71,8 @@ func (p *parser) primary() (Expr, error) {
 	case tokHex:
 		p.next++
 		return &Bytes{position: pos, Digits: t.text}, nil
+	case tokParameter:
+		return p.parameter()
 	case tokQuoted:
 		return p.column()
 	case tokWord:
@@ -123,7 +125,7 @@ func (p *parser) minus() (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, ok := x.(*Number); ok && p.next == first+1 {
+	if n, ok := x.(*Number); ok && p.next == first+1 && p.tokens[first].kind == tokNumber {
 		return &Number{position: pos, Text: "-" + n.Text}, nil
 	}
 	return &Unary{position: pos, Op: Neg, X: x}, nil

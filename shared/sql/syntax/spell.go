@@ -81,6 +81,8 @@ func (t token) spelling() string {
 		return quote(t.text, '\'')
 	case tokHex:
 		return "X'" + t.text + "'"
+	case tokParameter:
+		return "$" + t.text
 	case tokOp:
 		switch t.text {
 		case "==":

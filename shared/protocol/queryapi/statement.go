@@ -1,0 +1,29 @@
+package queryapi
+
+import (
+	"encoding/json"
+
+	"tiltyard/shared/protocol"
+)
+
+// MaxParameters is the largest number of parameters of a statement.
+const MaxParameters = 256
+
+// StatementRequest is a statement in SQL.
+type StatementRequest struct {
+	protocol.Common
+	Query string `json:"query"`
+	// Parameters are the values of $name in the query: null, numbers, texts, true, false, and lists of them, such as vectors.
+	Parameters map[string]json.RawMessage `json:"parameters"`
+}
+
+// Validate refuses a missing statement and too many parameters.
+func (r *StatementRequest) Validate() error {
+	switch {
+	case r.Query == "":
+		return protocol.Errorf(protocol.InvalidInput, "query is missing: it is a statement such as SELECT * FROM docs LIMIT 10")
+	case len(r.Parameters) > MaxParameters:
+		return protocol.Errorf(protocol.InvalidInput, "parameters has %d values; at most %d are possible", len(r.Parameters), MaxParameters)
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+package query
+
+import (
+	"slices"
+	"strings"
+
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/syntax"
+)
+
+// A plan is a statement as the query of a table that it is.
+type plan struct {
+	id      []string
+	request queryapi.Request
+	outputs []string // the columns of the answer; nil: all of the table
+	count   string   // the name of the only column, which counts the rows; "" if rows are asked for
+}
+
+// The functions that stand for a search: distance(column, vector[, 'metric']) is in ORDER BY, match([column, ] 'words')
+// in WHERE, and score() is the score of match.
+const (
+	distance = "distance"
+	match    = "match"
+	score    = "score"
+)
+
+// The columns that a search adds to its rows.
+const (
+	distanceColumn = "_distance"
+	scoreColumn    = "_score"
+)
+
+// planOf plans a statement. Errors are *sql.Error.
+func planOf(s *syntax.Statement) (*plan, error) {
+	p := new(plan)
+	for _, part := range s.From {
+		p.id = append(p.id, part.Text)
+	}
+	p.request.ID, p.request.Version, p.request.Branch = p.id, s.Version, s.Branch
+	p.request.Prefilter = true
+	if s.Offset != nil {
+		p.request.Offset = *s.Offset
+	}
+	if err := p.where(s.Where); err != nil {
+		return nil, err
+	}
+	if err := p.order(s); err != nil {
+		return nil, err
+	}
+	return p, p.choose(s)
+}
+
+// searches reports whether the rows are those that a search has found.
+func (p *plan) searches() bool { return !p.request.Vector.Empty() || p.request.FullTextQuery != nil }
+
+// isRating reports whether a search adds the column of a name to its rows.
+func isRating(name string) bool { return name == distanceColumn || name == scoreColumn }
+
+// where divides a condition into the search for words and the filter.
+func (p *plan) where(condition syntax.Expr) error {
+	var rest []string
+	for _, part := range conjuncts(condition) {
+		call := callOf(part, match)
+		switch {
+		case call == nil:
+			rest = append(rest, part.String())
+			continue
+		case p.request.FullTextQuery != nil:
+			return sql.Errorf(sql.ErrUnsupported, call.Pos(), "match twice")
+		}
+		var texts []string
+		for i, arg := range call.Args {
+			switch arg := arg.(type) {
+			case *syntax.Text:
+				texts = append(texts, arg.Value)
+			case *syntax.Column:
+				if i == 0 {
+					p.request.FullTextQuery = &queryapi.FullTextQuery{Columns: []string{pathOf(arg)}}
+				}
+			}
+		}
+		if p.request.FullTextQuery == nil {
+			p.request.FullTextQuery = new(queryapi.FullTextQuery)
+		}
+		if len(texts) != 1 || len(texts)+len(p.request.FullTextQuery.Columns) != len(call.Args) {
+			return sql.Errorf(sql.ErrSyntax, call.Pos(), "%s: it is match(column, 'words'), or match('words') in all columns with an index of words", call)
+		}
+		p.request.FullTextQuery.Text = texts[0]
+	}
+	p.request.Filter = strings.Join(rest, " AND ")
+	return nil
+}
+
+// conjuncts returns the operands of the outermost ANDs, in parentheses where an OR needs them.
+func conjuncts(e syntax.Expr) []syntax.Expr {
+	if e == nil {
+		return nil
+	}
+	if b, ok := e.(*syntax.Binary); ok && b.Op == syntax.And {
+		return append(conjuncts(b.L), conjuncts(b.R)...)
+	}
+	return []syntax.Expr{e}
+}
+
+// callOf returns an expression as a call of a function, or nil.
+func callOf(e syntax.Expr, name string) *syntax.Call {
+	if call, ok := e.(*syntax.Call); ok && strings.EqualFold(call.Name, name) {
+		return call
+	}
+	return nil
+}
+
+// pathOf returns a path without the quotes of its names.
+func pathOf(c *syntax.Column) string {
+	if len(c.Path) == 1 {
+		return c.Path[0].Text
+	}
+	return c.String()
+}
+
+// order turns ORDER BY into a search for the nearest vectors, or into columns to sort by.
+func (p *plan) order(s *syntax.Statement) error {
+	for i, key := range s.Order {
+		e := aliased(s, key.Expr)
+		if call := callOf(e, distance); call != nil {
+			return p.nearest(s, i, call)
+		}
+		if call := callOf(e, score); call != nil {
+			if p.request.FullTextQuery == nil || !key.Descending || len(s.Order) > 1 || len(call.Args) > 0 {
+				return sql.Errorf(sql.ErrUnsupported, call.Pos(), "score() other than in WHERE match(…) ORDER BY score() DESC")
+			}
+			return nil // as the search returns its rows
+		}
+		column, ok := e.(*syntax.Column)
+		if !ok {
+			return sql.Errorf(sql.ErrUnsupported, key.Expr.Pos(), "ORDER BY %s: it takes columns of the table, distance(…) and score()", key.Expr)
+		}
+		p.request.OrderBy = append(p.request.OrderBy, queryapi.OrderBy{ColumnName: pathOf(column), Ascending: new(!key.Descending), NullsFirst: key.NullsFirst})
+	}
+	// A search keeps only its best rows, before they are sorted.
+	if p.request.OrderBy != nil && p.request.FullTextQuery != nil && (s.Limit != nil || s.Offset != nil) {
+		return sql.Errorf(sql.ErrUnsupported, s.Order[0].Expr.Pos(), "LIMIT of found rows in another order than score() DESC")
+	}
+	return nil
+}
+
+// aliased returns the output that a name in ORDER BY means, or the expression itself.
+func aliased(s *syntax.Statement, e syntax.Expr) syntax.Expr {
+	column, ok := e.(*syntax.Column)
+	if !ok || len(column.Path) != 1 {
+		return e
+	}
+	at := slices.IndexFunc(s.Outputs, func(out syntax.Output) bool { return out.Name == column.Path[0].Text })
+	if at < 0 {
+		return e
+	}
+	return s.Outputs[at].Expr
+}
+
+// nearest is ORDER BY distance(…) LIMIT n.
+func (p *plan) nearest(s *syntax.Statement, at int, call *syntax.Call) error {
+	switch {
+	case at > 0 || len(s.Order) > 1:
+		return sql.Errorf(sql.ErrUnsupported, call.Pos(), "ORDER BY distance(…) with other keys")
+	case s.Order[at].Descending:
+		return sql.Errorf(sql.ErrUnsupported, call.Pos(), "ORDER BY distance(…) DESC: a search finds the nearest")
+	case s.Limit == nil:
+		return sql.Errorf(sql.ErrUnsupported, call.Pos(), "ORDER BY distance(…) without LIMIT")
+	case p.request.FullTextQuery != nil:
+		return sql.Errorf(sql.ErrUnsupported, call.Pos(), "match and distance in one statement (QueryTable takes both, and joins their ranks)")
+	case len(call.Args) < 2 || len(call.Args) > 3:
+		return sql.Errorf(sql.ErrSyntax, call.Pos(), "distance takes a column, a vector and, optionally, a metric; it got %d arguments", len(call.Args))
+	}
+	column, ok := call.Args[0].(*syntax.Column)
+	if !ok {
+		return sql.Errorf(sql.ErrSyntax, call.Pos(), "distance: %.40s is not a column", call.Args[0])
+	}
+	vector, err := vectorOf(call.Args[1])
+	if err != nil {
+		return sql.Errorf(sql.ErrSyntax, call.Pos(), "distance: %v", err)
+	}
+	p.request.VectorColumn, p.request.Vector = pathOf(column), queryapi.Vector{Vectors: [][]float64{vector}}
+	if len(call.Args) == 3 {
+		metric, ok := call.Args[2].(*syntax.Text)
+		if !ok || p.request.DistanceType.UnmarshalText([]byte(metric.Value)) != nil {
+			return sql.Errorf(sql.ErrSyntax, call.Pos(), "distance: %.40s is not a metric: 'l2', 'cosine', 'dot' or 'hamming'", call.Args[2])
+		}
+	}
+	return nil
+}
+
+// choose plans the columns of the answer.
+func (p *plan) choose(s *syntax.Statement) error {
+	for _, out := range s.Outputs {
+		if call := callOf(out.Expr, "count"); call != nil && call.Star {
+			if len(s.Outputs) > 1 || s.Order != nil || s.Limit != nil || s.Offset != nil || p.searches() || call.Filter != nil || s.Explain {
+				return sql.Errorf(sql.ErrUnsupported, call.Pos(), "count(*) beside other columns, or with FILTER, ORDER BY, LIMIT, OFFSET, match or EXPLAIN")
+			}
+			p.count = out.Name
+			return nil
+		}
+		text, err := p.expression(s, out.Expr)
+		if err != nil {
+			return err
+		}
+		p.outputs = append(p.outputs, out.Name)
+		p.request.Columns = append(p.request.Columns, queryapi.ProjectedColumn{Name: out.Name, Expression: text})
+	}
+	return nil
+}
+
+// expression returns the text of an output.
+func (p *plan) expression(s *syntax.Statement, e syntax.Expr) (string, error) {
+	switch {
+	case callOf(e, score) != nil && p.request.FullTextQuery != nil:
+		return scoreColumn, nil
+	case callOf(e, distance) == nil:
+		return e.String(), nil
+	case p.request.Vector.Empty() || aliased(s, s.Order[0].Expr).String() != e.String():
+		return "", sql.Errorf(sql.ErrUnsupported, e.Pos(), "distance(…) without ORDER BY of the same distance(…)")
+	}
+	return distanceColumn, nil
+}

@@ -1,0 +1,193 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/sql/syntax"
+	"tiltyard/shared/tables"
+)
+
+// Execute runs a statement in SQL, with the rights of QueryTable on the table that it reads.
+func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (*protocol.Rows, error) {
+	parameters, err := literals(req.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	statement, err := syntax.ParseStatement(req.Query, parameters)
+	if err != nil {
+		return nil, apierror.OfExpression("query", err)
+	}
+	plan, err := planOf(statement)
+	if err != nil {
+		return nil, apierror.OfExpression("query", err)
+	}
+	if err := plan.request.Validate(); err != nil {
+		return nil, err
+	}
+	if err := auth.Admit(ctx, "QueryTable", plan.id); err != nil {
+		return nil, err
+	}
+	return tables.Rows(ctx, s.tables.Open(plan.id, statement.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
+		return plan.run(ctx, rows, statement)
+	})
+}
+
+// run executes a plan over the table.
+func (p *plan) run(ctx context.Context, rows *engine.Table, s *syntax.Statement) (*protocol.Rows, error) {
+	at, q := asOf(s.Version, protocol.LogUse{}), queryOf(&p.request)
+	q.Limit = s.Limit // also zero
+	switch {
+	case s.Analyze:
+		text, err := rows.Analyze(ctx, at, q)
+		return textRow(text), err
+	case s.Explain:
+		text, err := rows.Explain(ctx, at, q, false)
+		return textRow(text), err
+	case p.count != "":
+		count, err := rows.Count(ctx, at, q.Filter)
+		return numberRow(p.count, count.Rows, count.Version), err
+	}
+	found, err := rows.Query(ctx, at, q)
+	if err != nil {
+		return nil, err
+	}
+	return p.project(found), nil
+}
+
+// project reduces an answer to the columns that a statement has chosen.
+func (p *plan) project(rows *protocol.Rows) *protocol.Rows {
+	var at []int
+	var fields []arrow.Field
+	add := func(i int) { at, fields = append(at, i), append(fields, rows.Schema.Field(i)) }
+	for i, f := range rows.Schema.Fields() {
+		if p.outputs == nil && !(p.searches() && isRating(f.Name)) {
+			add(i)
+		}
+	}
+	for _, name := range p.outputs {
+		add(rows.Schema.FieldIndices(name)[0])
+	}
+	metadata := rows.Schema.Metadata()
+	schema := arrow.NewSchema(fields, &metadata)
+	return &protocol.Rows{Schema: schema, Version: rows.Version, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		for batch, err := range rows.Batches {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			columns := make([]arrow.Array, len(at))
+			for i, from := range at {
+				columns[i] = batch.Column(from)
+			}
+			chosen := array.NewRecordBatch(schema, columns, batch.NumRows())
+			more := yield(chosen, nil)
+			chosen.Release()
+			if !more {
+				return
+			}
+		}
+	}}
+}
+
+// textRow is an answer of one text, the plan of a query.
+func textRow(text string) *protocol.Rows {
+	b := array.NewStringBuilder(memory.DefaultAllocator)
+	b.Append(text)
+	return oneRow(arrow.Field{Name: "plan", Type: arrow.BinaryTypes.String}, b.NewArray(), 0)
+}
+
+// numberRow is an answer of one number.
+func numberRow(name string, n, version int64) *protocol.Rows {
+	b := array.NewInt64Builder(memory.DefaultAllocator)
+	b.Append(n)
+	return oneRow(arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Int64}, b.NewArray(), version)
+}
+
+func oneRow(field arrow.Field, column arrow.Array, version int64) *protocol.Rows {
+	schema := arrow.NewSchema([]arrow.Field{field}, nil)
+	return &protocol.Rows{Schema: schema, Version: version, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		yield(array.NewRecordBatch(schema, []arrow.Array{column}, 1), nil)
+	}}
+}
+
+// literals returns the values of parameters as literals of SQL.
+func literals(parameters map[string]json.RawMessage) (map[string]syntax.Expr, error) {
+	all := make(map[string]syntax.Expr, len(parameters))
+	for name, raw := range parameters {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		var value any
+		if err := d.Decode(&value); err != nil {
+			return nil, protocol.Errorf(protocol.InvalidInput, "parameters.%s: %v", name, err)
+		}
+		if _, err := d.Token(); err != io.EOF {
+			return nil, protocol.Errorf(protocol.InvalidInput, "parameters.%s is more than one value", name)
+		}
+		literal, ok := literalOf(value)
+		if !ok {
+			return nil, protocol.Errorf(protocol.InvalidInput, "parameters.%s is an object; a parameter is null, a number, a text, true, false, or a list of them", name)
+		}
+		all[name] = literal
+	}
+	return all, nil
+}
+
+// literalOf returns a decoded JSON value as a literal. ok is false for an object.
+func literalOf(value any) (e syntax.Expr, ok bool) {
+	switch v := value.(type) {
+	case nil:
+		return new(syntax.Null), true
+	case bool:
+		return &syntax.Bool{Value: v}, true
+	case string:
+		return &syntax.Text{Value: v}, true
+	case json.Number:
+		return &syntax.Number{Text: v.String()}, true
+	case []any:
+		list := new(syntax.Array)
+		for _, item := range v {
+			e, ok := literalOf(item)
+			if !ok {
+				return nil, false
+			}
+			list.Elems = append(list.Elems, e)
+		}
+		return list, true
+	}
+	return nil, false
+}
+
+// vectorOf returns the numbers of a list.
+func vectorOf(e syntax.Expr) ([]float64, error) {
+	list, ok := e.(*syntax.Array)
+	if !ok || len(list.Elems) == 0 {
+		return nil, fmt.Errorf("%.40s is not a list of numbers", e)
+	}
+	vector := make([]float64, len(list.Elems))
+	for i, item := range list.Elems {
+		number, ok := item.(*syntax.Number)
+		if !ok {
+			return nil, fmt.Errorf("item %d of the vector is %.40s, not a number", i, item)
+		}
+		var err error
+		if vector[i], err = strconv.ParseFloat(number.Text, 64); err != nil || math.IsInf(vector[i], 0) {
+			return nil, fmt.Errorf("item %d of the vector, %.40s, is out of range", i, item)
+		}
+	}
+	return vector, nil
+}

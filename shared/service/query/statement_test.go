@@ -1,0 +1,223 @@
+package query_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/service/data"
+	"tiltyard/shared/service/query"
+	"tiltyard/shared/service/servicetest"
+)
+
+// openDocs returns the service over the tables docs, of five rows in two versions, and "My Docs".
+func openDocs(t *testing.T) *query.Service {
+	house := servicetest.Open(t)
+	columns := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "title", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "Year", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
+		{Name: "vector", Type: arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32), Nullable: true},
+	}, nil)
+	create := func(name, rows string) {
+		_, err := data.New(house.Tables, arrowipc.Limits{}).Create(t.Context(), &dataapi.CreateTableRequest{
+			Common: servicetest.Named(name), Upload: servicetest.UploadOf(t, columns, rows),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("docs", `[
+		{"id": 1, "title": "red fish", "Year": 2001, "vector": [0, 0]},
+		{"id": 2, "title": "blue fish", "Year": null, "vector": [1, 0]},
+		{"id": 3, "title": "red red bird", "Year": 2003, "vector": [2, 0]},
+		{"id": 4, "title": null, "Year": 2002, "vector": [3, 0]}]`)
+	create("My Docs", `[{"id": 7, "title": "it's", "Year": 1, "vector": [0, 0]}]`)
+	_, err := data.New(house.Tables, arrowipc.Limits{}).Insert(t.Context(), &dataapi.InsertRequest{
+		Common: servicetest.Named("docs"), Upload: servicetest.UploadOf(t, columns, `[{"id": 5, "title": "a bird", "Year": 2005, "vector": [4, 0]}]`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return query.New(house.Tables)
+}
+
+// ask runs a statement with parameters from a JSON object.
+func ask(t *testing.T, s *query.Service, text, parameters string) (*protocol.Rows, error) {
+	t.Helper()
+	req := &queryapi.StatementRequest{Query: text}
+	if parameters != "" {
+		if err := json.Unmarshal([]byte(parameters), &req.Parameters); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	return s.Execute(t.Context(), req)
+}
+
+func TestStatementsSelect(t *testing.T) {
+	service := openDocs(t)
+	for _, c := range []struct{ text, parameters, want string }{
+		{"SELECT id FROM docs", "", `{"id":1} {"id":2} {"id":3} {"id":4} {"id":5}`},
+		{"select ID from docs where id < 3;", "", `{"ID":1} {"ID":2}`},
+		{"SELECT * FROM docs WHERE id = 4", "", `{"Year":2002,"id":4,"title":null,"vector":[3,0]}`},
+		{"SELECT * FROM docs LIMIT 0", "", ``},
+		{"SELECT id, id * 10 AS ten FROM docs LIMIT 1 OFFSET 2", "", `{"id":3,"ten":30}`},
+		{`SELECT upper(title) AS "Up per" FROM docs WHERE title LIKE 'red%'`, "", `{"Up per":"RED FISH"} {"Up per":"RED RED BIRD"}`},
+		{"SELECT id + 1 FROM docs LIMIT 1", "", `{"id + 1":2}`},
+		{`SELECT id, title FROM "My Docs"`, "", `{"id":7,"title":"it's"}`},
+		{"SELECT count(*) FROM docs", "", `{"count(*)":5}`},
+		{`SELECT count(*) AS n FROM docs WHERE "Year" > 2001`, "", `{"n":3}`},
+		{"SELECT count(*) FROM docs VERSION AS OF 1", "", `{"count(*)":4}`},
+		{"SELECT id FROM docs VERSION AS OF $v WHERE id > 3", `{"v": 1}`, `{"id":4}`},
+
+		// Nulls are largest: last in ascending order, first in descending order.
+		{`SELECT id FROM docs ORDER BY "Year"`, "", `{"id":1} {"id":4} {"id":3} {"id":5} {"id":2}`},
+		{`SELECT id FROM docs ORDER BY "Year" DESC LIMIT 2`, "", `{"id":2} {"id":5}`},
+		{`SELECT id FROM docs ORDER BY "Year" DESC NULLS LAST LIMIT 2`, "", `{"id":5} {"id":3}`},
+		{`SELECT id FROM docs ORDER BY "Year" NULLS FIRST LIMIT 2 OFFSET 1`, "", `{"id":1} {"id":4}`},
+		{`SELECT id, "Year" AS y FROM docs WHERE id <> 2 ORDER BY y DESC, id LIMIT 1`, "", `{"id":5,"y":2005}`},
+
+		// Searches.
+		{"SELECT id FROM docs ORDER BY distance(vector, [3.2, 0]) LIMIT 2", "", `{"id":4} {"id":5}`},
+		{"SELECT * FROM docs ORDER BY distance(vector, [0, 0]) LIMIT 1", "", `{"Year":2001,"id":1,"title":"red fish","vector":[0,0]}`},
+		{"SELECT id, distance(vector, $q) AS d FROM docs WHERE id > $least ORDER BY d LIMIT $k", `{"q": [0, 0], "least": 2, "k": 2}`, `{"d":4,"id":3} {"d":9,"id":4}`},
+		{"SELECT id, 10 - _distance AS s FROM docs ORDER BY distance(vector, [0, 0]) LIMIT 2", "", `{"id":1,"s":10} {"id":2,"s":9}`},
+		{"SELECT id FROM docs WHERE id < 5 ORDER BY distance(vector, [1, 1], 'dot') LIMIT 1 OFFSET 1", "", `{"id":3}`},
+		{"SELECT id FROM docs WHERE match(title, 'bird') AND id > 3", "", `{"id":5}`},
+		{"SELECT id FROM docs WHERE match(title, 'red') ORDER BY score() DESC LIMIT 1", "", `{"id":3}`},
+		{"SELECT id FROM docs WHERE match(title, $words) ORDER BY id DESC", `{"words": "fish"}`, `{"id":2} {"id":1}`},
+
+		// Parameters are values, whatever is in them.
+		{"SELECT id FROM docs WHERE title = $t OR id = -$n", `{"t": "x' OR '1' = '1", "n": -5}`, `{"id":5}`},
+		{"SELECT id FROM docs WHERE id IN ($a, $b) AND $yes AND title IS NOT DISTINCT FROM $none", `{"a": 1, "b": 4, "yes": true, "none": null}`, `{"id":4}`},
+	} {
+		rows, err := ask(t, service, c.text, c.parameters)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		if got := strings.Join(strings.Split(strings.TrimSpace(servicetest.Lines(t, rows)), "\n"), " "); got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.text, got, c.want)
+		}
+	}
+}
+
+func TestStatementsExplain(t *testing.T) {
+	service := openDocs(t)
+	for text, want := range map[string]string{
+		"EXPLAIN SELECT id FROM docs WHERE id = 2":                                        "id = ",
+		"EXPLAIN ANALYZE SELECT id FROM docs WHERE id = 2":                                "rows=1, batches=1",
+		"EXPLAIN SELECT id FROM docs ORDER BY distance(vector, [0, 0]) LIMIT 2":           "KNN",
+		"explain analyze select id from docs where match(title, 'red') order by id desc;": "Sort",
+	} {
+		rows, err := ask(t, service, text, "")
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := servicetest.Lines(t, rows); rows.Schema.Field(0).Name != "plan" || !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want a plan with %q", text, got, want)
+		}
+	}
+}
+
+func TestStatementsThatCannotRunNameTheMistake(t *testing.T) {
+	service := openDocs(t)
+	for _, c := range []struct {
+		text, parameters string
+		code             protocol.Code
+		want             string // in the message
+	}{
+		{"", "", protocol.InvalidInput, "query is missing"},
+		{"SELECT", "", protocol.InvalidInput, "expected an expression"},
+		{"DELETE FROM docs", "", protocol.Unsupported, `"DELETE"`},
+		{"SELECT id FROM docs extra", "", protocol.Unsupported, "another name"},
+		{"SELECT id FROM docs GROUP BY id", "", protocol.Unsupported, `"GROUP"`},
+		{"SELECT id FROM docs, other", "", protocol.Unsupported, `","`},
+		{"SELECT DISTINCT id FROM docs", "", protocol.Unsupported, `"DISTINCT"`},
+		{"SELECT id FROM (SELECT 1)", "", protocol.Unsupported, "subqueries"},
+		{"SELECT id FROM docs WHERE id IN (SELECT 1)", "", protocol.Unsupported, "subqueries"},
+		{"SELECT sum(id) FROM docs", "", protocol.Unsupported, "sum"},
+		{"SELECT id, count(*) FROM docs", "", protocol.Unsupported, "beside other columns"},
+		{"SELECT id FROM nope", "", protocol.TableNotFound, "nope"},
+		{"SELECT id FROM a.b", "", protocol.NamespaceNotFound, "a"},
+		{"SELECT id FROM docs VERSION AS OF 9", "", protocol.TableVersionNotFound, "9"},
+		{"SELECT id FROM docs BRANCH 'b'", "", protocol.TableBranchNotFound, "b"},
+		{"SELECT nope FROM docs", "", protocol.TableColumnNotFound, "nope"},
+		{"SELECT `id + 1` FROM docs", "", protocol.TableColumnNotFound, "id + 1"},
+		{"SELECT id FROM docs ORDER BY nope", "", protocol.TableColumnNotFound, "nope"},
+		{"SELECT id FROM docs ORDER BY id + 1", "", protocol.Unsupported, "ORDER BY id + 1"},
+		{"SELECT id AS x, title AS x FROM docs", "", protocol.InvalidInput, "twice"},
+		{"SELECT id FROM docs LIMIT -1", "", protocol.Unsupported, "LIMIT -1"},
+		{"SELECT id FROM docs LIMIT 1.5", "", protocol.Unsupported, "LIMIT 1.5"},
+		{"SELECT id FROM docs LIMIT $k", `{"k": "1"}`, protocol.Unsupported, "LIMIT '1'"},
+		{"SELECT id FROM docs WHERE id = $a", "", protocol.InvalidInput, "$a has no value"},
+		{"SELECT id FROM docs", `{"a": 1}`, protocol.InvalidInput, "no parameter $a"},
+		{"SELECT id FROM docs WHERE id = $a", `{"a": {"b": 1}}`, protocol.InvalidInput, "is an object"},
+		{"SELECT id FROM docs WHERE id = $", "", protocol.InvalidInput, "without the name"},
+		{"SELECT id FROM docs ORDER BY distance(vector, [1, 2])", "", protocol.Unsupported, "without LIMIT"},
+		{"SELECT id FROM docs ORDER BY distance(vector, [1, 2]) DESC LIMIT 1", "", protocol.Unsupported, "nearest"},
+		{"SELECT id FROM docs ORDER BY distance(vector, [1, 2]), id LIMIT 1", "", protocol.Unsupported, "other keys"},
+		{"SELECT id FROM docs ORDER BY distance(vector, 'a') LIMIT 1", "", protocol.InvalidInput, "not a list of numbers"},
+		{"SELECT id FROM docs ORDER BY distance(vector, [1, 'a']) LIMIT 1", "", protocol.InvalidInput, "item 1"},
+		{"SELECT id FROM docs ORDER BY distance(vector, [1, 2], 'far') LIMIT 1", "", protocol.InvalidInput, "not a metric"},
+		{"SELECT id FROM docs ORDER BY distance(vector, [1, 2, 3]) LIMIT 1", "", protocol.InvalidInput, "3"},
+		{"SELECT distance(vector, [1, 2]) FROM docs", "", protocol.Unsupported, "without ORDER BY"},
+		{"SELECT distance(vector, [1, 2]) AS d FROM docs ORDER BY distance(vector, [1, 3]) LIMIT 1", "", protocol.Unsupported, "the same distance"},
+		{"SELECT id FROM docs WHERE match(title, 'a') ORDER BY id LIMIT 1", "", protocol.Unsupported, "another order"},
+		{"SELECT id FROM docs WHERE match(title, 'a') AND match(title, 'b')", "", protocol.Unsupported, "match twice"},
+		{"SELECT id FROM docs WHERE match(title, 'a') OR id = 1", "", protocol.Unsupported, "match"},
+		{"SELECT id FROM docs WHERE match(title)", "", protocol.InvalidInput, "it is match"},
+		{"SELECT id FROM docs WHERE match(title, 'a') ORDER BY distance(vector, [1, 2]) LIMIT 1", "", protocol.Unsupported, "joins their ranks"},
+		{"SELECT id FROM docs ORDER BY score() DESC", "", protocol.Unsupported, "score()"},
+	} {
+		rows, err := ask(t, service, c.text, c.parameters)
+		if err == nil {
+			t.Errorf("%s: got rows %s, want an error", c.text, servicetest.Lines(t, rows))
+			continue
+		}
+		servicetest.WantCode(t, c.text, err, c.code)
+		if !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q in it", c.text, err, c.want)
+		}
+	}
+}
+
+// A statement has no table in its path, so the right to read the one that it names is checked when it is known.
+func TestStatementsNeedTheRightToQuery(t *testing.T) {
+	service := openDocs(t)
+	for policy, want := range map[string]protocol.Code{
+		`permit (principal, action == Action::"QueryTable", resource);`:     0,
+		`permit (principal, action == Action::"DescribeTable", resource);`:  protocol.PermissionDenied,
+		`permit (principal, action == Action::"CountTableRows", resource);`: protocol.TableNotFound,
+	} {
+		access, err := auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(policy), nil }, time.Now).Access(t.Context(), &auth.Principal{Subject: "ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := auth.WithAccess(t.Context(), access)
+		for _, text := range []string{"SELECT id FROM docs", "SELECT count(*) FROM docs", "EXPLAIN SELECT id FROM docs"} {
+			_, err := service.Execute(ctx, &queryapi.StatementRequest{Query: text})
+			if want == 0 {
+				if err != nil {
+					t.Errorf("%s: %v", text, err)
+				}
+				continue
+			}
+			servicetest.WantCode(t, fmt.Sprint(policy, text), err, want)
+		}
+	}
+}
