@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import * as api from "./api.js";
+import { Balance } from "./balance.jsx";
 import { ColumnPanel } from "./column.jsx";
 import { download, mostSaved } from "./download.js";
 import { RowPanel } from "./drawer.jsx";
@@ -13,7 +14,7 @@ import { Options } from "./options.jsx";
 import { address, go } from "./place.js";
 import { PlanPanel, planOf } from "./plan.jsx";
 import { inWords } from "./plan.js";
-import { bodyOf, compose, kindOf, parse, toggle } from "./search.js";
+import { bodyOf, compose, evenly, kindOf, parse, toggle } from "./search.js";
 import { SearchBox } from "./searchbox.jsx";
 import { forgetSearch, noteSearch, saveSearch, searchesOf } from "./searches.js";
 import { CodePanel } from "./code.jsx";
@@ -38,7 +39,7 @@ export function Rows({ names, found, at, parameters }) {
   const hidden = new Set((parameters.hide || "").split(",").filter(Boolean));
   const options = {
     k: Number(parameters.k) || undefined, nprobes: Number(parameters.nprobes) || undefined, refine: Number(parameters.refine) || undefined,
-    metric: parameters.metric, textColumn: parameters.in, order: parameters.order, desc: parameters.desc === "1",
+    metric: parameters.metric, textColumn: parameters.in, balance: Number(parameters.balance ?? evenly), order: parameters.order, desc: parameters.desc === "1",
     columns: hidden.size > 0 ? schema.fields.map((f) => f.name).filter((name) => !hidden.has(name)) : undefined,
   };
   const vectorColumn = parameters.column || vectors[0];
@@ -93,10 +94,12 @@ export function Rows({ names, found, at, parameters }) {
   return (
     <div class="rows-page">
       <div class="toolbar">
-        <SearchBox names={names} schema={schema} text={text} hint={hintFor(schema, vectors, searched)} onSearch={(q) => set({ q, mode: parameters.mode && q ? parameters.mode : "" })} />
+        <SearchBox names={names} schema={schema} text={text} hint={hintFor(schema, vectors, searched)} onSearch={(q) => set({ q, mode: parameters.mode && q ? parameters.mode : "" })}
+          onSaved={(saved) => go(address("table", names, saved))} />
         <div class="row tight">
           <Segments label="Kind of search" value={kind} onChange={(mode) => set({ mode: mode === kindOf(parts, "", searched.length > 0) ? "" : mode })}
             options={Object.entries(kinds).filter(([key]) => key === "rows" || key === "vector" && vectors.length > 0 || key === "text" && schema.fields.some((f) => isTextType(f.type)) || key === "hybrid" && vectors.length > 0 && searched.length > 0)} />
+          {kind === "hybrid" && <Balance value={options.balance} onChange={(balance) => set({ balance: balance === evenly ? "" : balance })} />}
           <Options kind={kind} vectors={vectors} searched={searched} schema={schema} parameters={parameters} hidden={hidden} set={set} dense={dense}
             onDense={(on) => { setDense(on); localStorage.setItem("tiltyard.rows", on ? "dense" : "comfortable"); }} />
           <button class="small" aria-pressed={facets} onClick={() => { setFacets(!facets); localStorage.setItem("tiltyard.facets", facets ? "0" : "1"); }}>Facets</button>
