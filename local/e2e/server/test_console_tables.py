@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import os
@@ -10,10 +11,11 @@ import sys
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv  # noqa: F401
+import pyarrow.parquet  # noqa: F401
 import pytest
 from playwright.sync_api import expect
 
+from process import binary
 from test_console import column, films, ids, movies, page, press, search, settle, shoot, shown, snippet, visit  # noqa: F401
 
 
@@ -73,8 +75,96 @@ def test_the_code_of_a_search_has_its_weights(page, movies, server, module_space
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == f"ids {want}"
     press(page, "Node")
-    assert '"rerank":{"method":"rrf","weights":{"vector":0.4,"text":1.6}}' in page.locator("pre.snippet").inner_text()
+    assert '"rerank":{"method":"rrf","weights":{"vector":0.4,"text":1.6}}' in page.locator(".panel pre.snippet").inner_text()
     press(page, "curl")
-    subprocess.run(["sh", "-ec", page.locator("pre.snippet").inner_text()], env={**os.environ, "TOKEN": server.token}, check=True, cwd=tmp_path, timeout=60)
+    subprocess.run(["sh", "-ec", page.locator(".panel pre.snippet").inner_text()], env={**os.environ, "TOKEN": server.token}, check=True, cwd=tmp_path, timeout=60)
     with pa.ipc.open_stream((tmp_path / "rows.arrows").read_bytes()) as reader:
         assert reader.read_all()["id"].to_pylist() == want
+
+
+def download(page, tmp_path, format: str):
+    """The path of the file that the page saves."""
+    page.locator("summary", has_text="Download").click()
+    with page.expect_download() as waited:
+        page.get_by_role("button", name=format, exact=True).click()
+    file = tmp_path / waited.value.suggested_filename
+    waited.value.save_as(file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def long(server, module_space) -> pa.Table:
+    """The rows of a table that is longer than one batch of an answer, by far."""
+    wire, count = server.wire(), 250_000
+    rows = pa.table({"n": np.arange(count), "text": [f'row "{i}", of many' for i in range(count)], "raw": [i.to_bytes(4, "big") for i in range(count)]})
+    assert wire.upload(f"/v1/table/{module_space}$long/create", rows).status == 200
+    wire.close()
+    return rows
+
+
+@pytest.mark.parametrize("format", ["CSV", "JSON lines", "Arrow file"])
+@pytest.mark.embedded("a gateway does not carry so large answers")
+def test_downloads_hold_any_number_of_rows(page, long, module_space, tmp_path, format):
+    visit(page, module_space, "long", q="n >= 10000")
+    page.evaluate("() => { window.pieces = []; const made = Blob; window.Blob = class extends made { constructor(...all) { super(...all); window.pieces.push(all[0].length); } }; }")
+    file = download(page, tmp_path, format)
+    want = long.slice(10_000)
+    if format == "Arrow file":
+        assert pa.ipc.open_file(file).read_all().equals(want)
+    elif format == "CSV":
+        with file.open(newline="") as lines:
+            head, *read = csv.reader(lines)
+        assert head == ["n", "text", "raw"]
+        assert [(int(n), text, base64.b64decode(raw)) for n, text, raw in read] == list(zip(*want.to_pydict().values(), strict=True))
+    else:
+        read = [json.loads(line) for line in file.read_text().splitlines()]
+        assert [line["n"] for line in read] == want["n"].to_pylist() and read[-1]["text"] == want["text"][-1].as_py()
+    assert page.evaluate("window.pieces.length") > 1  # it was not kept in memory as a whole
+
+
+@pytest.mark.embedded("the page does not see what serves it")
+def test_a_download_is_cancelled_or_fails_as_a_whole(page, movies, module_space):
+    visit(page, module_space)
+    saved = []
+    page.on("download", lambda one: saved.append(one))
+    page.route("**/query", lambda route: None)  # no answer comes
+    page.locator("summary", has_text="Download").click()
+    page.get_by_role("button", name="CSV", exact=True).click()
+    page.get_by_role("button", name="Cancel the download").click()
+    page.locator("#said", has_text="The download is cancelled").wait_for()
+    page.unroute("**/query")
+    for format in ("CSV", "JSON lines"):
+        page.evaluate("""() => {
+          const before = window.fetch;
+          window.fetch = async (...asked) => {
+            window.fetch = before;
+            const reader = (await before(...asked)).body.getReader();
+            return new Response(new ReadableStream({ async pull(control) {
+              const { value } = await reader.read();
+              control.enqueue(value.subarray(0, 2000));
+              control.error(new TypeError("the line is cut"));
+            } }));
+          };
+        }""")
+        page.locator("summary", has_text="Download").click()
+        page.get_by_role("button", name=format, exact=True).click()
+        page.locator("#said", has_text="broke off the answer, and nothing is saved").wait_for()
+        page.locator("summary", has_text="Download").wait_for()
+    assert saved == []
+
+
+@pytest.mark.embedded("the page does not see what serves it")
+def test_the_command_for_a_download_writes_the_same_rows(page, movies, server, module_space, tmp_path):
+    visit(page, module_space, q="title <> 'it''s' AND rating > 5", version=2, hide="poster,vector")
+    count = shown(page)
+    page.locator("summary", has_text="Download").click()
+    shoot(page, "download")
+    command = page.get_by_label("The download as a command").inner_text()
+    assert server.token not in command
+    (tmp_path / "tiltyard").symlink_to(binary())
+    subprocess.run(["sh", "-ec", command], env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path), "TOKEN": server.token}, check=True, cwd=tmp_path, timeout=60)
+    got = pa.parquet.read_table(tmp_path / "movies.parquet")
+    assert got.num_rows == count and got.column_names == ["id", "title", "genre", "rating", "plot"]
+    visit(page, module_space, q="lantern", mode="text")
+    page.locator("summary", has_text="Download").click()
+    assert page.get_by_label("The download as a command").count() == 0

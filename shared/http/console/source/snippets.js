@@ -3,6 +3,9 @@
 
 const quote = JSON.stringify;
 
+/** A text as a word of a shell. */
+export const shell = (text) => /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
 /** The query in a language. The token stays out of it. */
 export function inLanguage(language, address, names, body) {
   switch (language) {
@@ -17,9 +20,8 @@ const arrow = "application/vnd.apache.arrow.stream";
 const urlOf = (address, names) => `${address}/v1/table/${names.map(encodeURIComponent).join("$")}/query`;
 
 function curl(address, names, body) {
-  const json = JSON.stringify({ vector: [], ...body }).replaceAll("'", "'\\''");
   return `curl -s '${urlOf(address, names)}' -H "Authorization: Bearer $TOKEN" \\\n` +
-    `  -H 'Content-Type: application/json' -H 'Accept: ${arrow}' \\\n  -d '${json}' -o rows.arrows`;
+    `  -H 'Content-Type: application/json' -H 'Accept: ${arrow}' \\\n  -d ${shell(JSON.stringify({ vector: [], ...body }))} -o rows.arrows`;
 }
 
 function pythonRequest(address, names, body) {
