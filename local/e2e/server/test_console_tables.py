@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import datetime
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet  # noqa: F401
 import pytest
+from lancedb.index import Bitmap
 from playwright.sync_api import expect
 
 from process import binary
@@ -168,3 +170,90 @@ def test_the_command_for_a_download_writes_the_same_rows(page, movies, server, m
     visit(page, module_space, q="lantern", mode="text")
     page.locator("summary", has_text="Download").click()
     assert page.get_by_label("The download as a command").count() == 0
+
+
+def instant(time: datetime.datetime) -> str:
+    """A time as the address of the page has it."""
+    return time.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def listed(page) -> list[str]:
+    """The versions of the list, newest first."""
+    page.wait_for_timeout(50)
+    settle(page)
+    return page.locator("tbody td:first-child a").all_inner_texts()
+
+
+def test_versions_are_filtered_by_text_and_time(page, db, wire, module_space):
+    table = db.create_table("dated", pa.table({"id": range(40)}), namespace_path=[module_space])
+    for i in range(30):
+        table.add(pa.table({"id": [100 + i]}))
+    table.delete("id = 1")
+    table.add(pa.table({"id": [200]}))
+    table.tags.create("spring-release", 7)
+    answer = wire.post(f"/v1/table/{module_space}$dated/version/list", {"limit": 100}).json
+    times = {one["version"]: datetime.datetime.fromtimestamp(one["timestamp_millis"] / 1000).astimezone() for one in answer["versions"]}
+
+    visit(page, module_space, "dated", tab="versions")
+    assert listed(page) == [str(version) for version in range(33, 8, -1)]
+    form = page.get_by_role("search", name="Filter versions")
+    form.get_by_label("Operation").fill("DELETE")
+    form.get_by_role("button", name="Filter").click()
+    page.wait_for_function("() => location.hash.includes('find=DELETE')")
+    assert listed(page) == ["32"]
+    form.get_by_label("Operation").fill("release spring")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => location.hash.includes('find=release')")
+    assert listed(page) == ["7"]  # which is not among those that are read first without a filter
+    shoot(page, "versions-found")
+    form.get_by_label("Operation").fill("nothing like it")
+    form.get_by_role("button", name="Filter").click()
+    page.get_by_text("No version is like that.").wait_for()
+    page.reload()
+    page.get_by_text("No version is like that.").wait_for()
+    form.get_by_role("button", name="All versions").click()
+    page.wait_for_function("() => !location.hash.includes('find')")
+    assert len(listed(page)) == 25
+
+    first, last = min(times.values()), max(times.values())
+    day, minute = datetime.timedelta(days=1), "%Y-%m-%dT%H:%M"
+    form.get_by_label("From").fill((first - day).strftime(minute))
+    form.get_by_label("Until").fill((first - day / 2).strftime(minute))
+    form.get_by_role("button", name="Filter").click()
+    page.get_by_text("No version is like that.").wait_for()
+    form.get_by_label("Until").fill((last + day).strftime(minute))
+    form.get_by_role("button", name="Filter").click()
+    page.locator("tbody tr").first.wait_for()
+    assert len(listed(page)) == 33
+    expect(form.get_by_label("Until")).to_have_value((last + day).strftime(minute))
+    visit(page, module_space, "dated", tab="versions", **{"from": instant(times[20]), "until": instant(times[24])})
+    assert listed(page) == ["24", "23", "22", "21", "20"]
+    visit(page, module_space, "dated", tab="versions", until=instant(times[3]))
+    assert listed(page) == ["3", "2", "1"]
+    visit(page, module_space, "dated", tab="versions", **{"from": instant(last + day)})
+    page.get_by_text("No version is like that.").wait_for()
+
+
+def test_the_health_of_a_branch_is_its_own(page, db, module_space):
+    table = db.create_table("forked", films().slice(0, 100), namespace_path=[module_space])
+    table.create_index("genre", config=Bitmap())
+    table.wait_for_index(["genre_idx"])
+    branch = table.branches.create("trial")
+    branch.delete("id < 25")
+    branch.add(films().slice(100, 40))
+    table.delete("id = 99")
+    visit(page, module_space, "forked", tab="health")
+    health = page.get_by_role("region", name="Health")
+    expect(health.get_by_role("row", name="Deleted rows")).to_contain_text("1 of 100")
+    expect(page.get_by_role("button", name="Maintain now")).to_be_visible()
+    page.select_option("select[name=branch]", "trial")
+    page.get_by_text("Health of the branch trial").wait_for()
+    settle(page)
+    expect(health.get_by_role("row", name="Deleted rows")).to_contain_text("25 of 140")
+    expect(health.get_by_role("row", name="Index genre_idx")).to_contain_text("all but 40 rows")
+    expect(health.get_by_role("row", name="Small fragments")).to_contain_text("of 2")
+    assert page.get_by_role("button", name="Maintain now").count() == 0
+    shoot(page, "health-branch")
+    page.get_by_role("link", name="Show its health").click()
+    expect(page.get_by_role("button", name="Maintain now")).to_be_visible()
+    expect(health.get_by_role("row", name="Deleted rows")).to_contain_text("1 of 100")
