@@ -18,7 +18,7 @@ from lancedb.index import Bitmap
 from playwright.sync_api import expect
 
 from process import binary
-from test_console import column, films, ids, movies, page, press, search, settle, shoot, shown, snippet, visit  # noqa: F401
+from test_console import column, films, ids, movies, page, press, settle, shown, snippet, visit  # noqa: F401
 
 
 def weighted(wire, space: str, vector: list[float], weights: dict[str, float]) -> list[int]:
@@ -44,7 +44,6 @@ def test_a_hybrid_search_weights_meaning_and_words(page, movies, wire, module_sp
     words = ids(page)
     assert words == weighted(wire, module_space, vector, {"vector": 0.4, "text": 1.6}) != alike
     expect(slider).to_have_attribute("aria-valuetext", "meaning 20 %, words 80 %")
-    shoot(page, "weights")
 
     page.get_by_text("Saved", exact=True).click()
     page.get_by_label("Name of this search").fill("mostly words")
@@ -160,7 +159,6 @@ def test_the_command_for_a_download_writes_the_same_rows(page, movies, server, m
     visit(page, module_space, q="title <> 'it''s' AND rating > 5", version=2, hide="poster,vector")
     count = shown(page)
     page.locator("summary", has_text="Download").click()
-    shoot(page, "download")
     command = page.get_by_label("The download as a command").inner_text()
     assert server.token not in command
     (tmp_path / "tiltyard").symlink_to(binary())
@@ -205,7 +203,6 @@ def test_versions_are_filtered_by_text_and_time(page, db, wire, module_space):
     page.keyboard.press("Enter")
     page.wait_for_function("() => location.hash.includes('find=release')")
     assert listed(page) == ["7"]  # which is not among those that are read first without a filter
-    shoot(page, "versions-found")
     form.get_by_label("Operation").fill("nothing like it")
     form.get_by_role("button", name="Filter").click()
     page.get_by_text("No version is like that.").wait_for()
@@ -253,7 +250,6 @@ def test_the_health_of_a_branch_is_its_own(page, db, module_space):
     expect(health.get_by_role("row", name="Index genre_idx")).to_contain_text("all but 40 rows")
     expect(health.get_by_role("row", name="Small fragments")).to_contain_text("of 2")
     assert page.get_by_role("button", name="Maintain now").count() == 0
-    shoot(page, "health-branch")
     page.get_by_role("link", name="Show its health").click()
     expect(page.get_by_role("button", name="Maintain now")).to_be_visible()
     expect(health.get_by_role("row", name="Deleted rows")).to_contain_text("1 of 100")
