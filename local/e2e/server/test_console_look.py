@@ -85,7 +85,7 @@ class Gallery:
 
     def __init__(self, page, folder: pathlib.Path):
         self.page, self.folder = page, folder
-        self.canvas = page.context.new_page()  # which has no policy that forbids to read pictures
+        self.canvas = page.context.browser.new_page()  # in a window of its own: a page in the background draws once a second
         self.taken, self.wrong = [], []
 
     def pixels(self, picture: bytes, cell: int) -> np.ndarray:
