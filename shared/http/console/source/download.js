@@ -1,6 +1,6 @@
 // Files of what a search found. The service streams the rows; JSON lines and Arrow are saved as it sends them, and CSV is
 // made of each batch as it comes. A piece of the file in memory becomes a Blob when it is full, which a browser can keep on
-// disk, so the length of a file is not limited by memory.
+// disk. Chromium saved a file of 250 MB in seconds; of 1 GB it received all bytes, and the file did not appear.
 
 import * as api from "./api.js";
 import { save } from "./ui.jsx";

@@ -30,7 +30,7 @@ export function Download({ names, body, whole }) {
     <Menu label="Download" right>
       {choices.map(([format, name]) => <button key={format} class="plain" disabled={!body} onClick={() => start(format)}>{name}</button>)}
       {body && whole && <div class="save-sheet" onClick={(event) => event.stopPropagation()}>
-        <p class="quiet">The file has all rows. It appears when it is whole. For very large tables, or Parquet, use the command line:</p>
+        <p class="quiet">The file has all rows, and appears when it is whole. Browsers may not save files of more than some hundred megabytes. The command line does, also as Parquet:</p>
         <Snippet text={command(names, body)} label="The download as a command" />
       </div>}
     </Menu>
