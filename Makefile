@@ -19,7 +19,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda docs console screenshots check test test-all bench bench-peers bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
+.PHONY: help release run run-lambda docs console screenshots look check test test-all bench bench-peers bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -130,6 +130,9 @@ docs: .venv-docs/ready ## build the site of docs in dist/docs; ARGS=--serve show
 
 console: ## make the script of the console from shared/http/console/source (needs Node)
 	scripts/console.sh
+
+look: tiltyard .venv/ready ## take the small pictures with which the look of the console is compared again
+	LOOK=renew E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/server/test_console_look.py
 
 screenshots: tiltyard .venv/ready ## take the pictures of the pages in docs/console again
 	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/server/test_console.py local/e2e/server/test_api_page.py

@@ -486,7 +486,7 @@ def test_plans_are_trees_with_times(page, movies, module_space):
 def snippet(page, language: str) -> str:
     press(page, "Code")
     press(page, language)
-    return page.locator("pre.snippet").inner_text()
+    return page.locator(".panel pre.snippet").inner_text()
 
 
 @pytest.mark.embedded("the page does not see what serves it")

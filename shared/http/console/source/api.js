@@ -54,7 +54,7 @@ export async function call(where, body = {}, options) {
   return text === "" ? {} : JSON.parse(text);
 }
 
-const stream = "application/vnd.apache.arrow.stream";
+export const stream = "application/vnd.apache.arrow.stream";
 
 /** Calls an operation that answers with rows, and returns them as a table of Arrow. */
 export async function rows(where, body, signal) {

@@ -3,10 +3,10 @@
 import { useState } from "preact/hooks";
 import { Action } from "./action.jsx";
 import { address, go } from "./place.js";
+import { shell } from "./snippets.js";
 import { Choice, Field, say } from "./ui.jsx";
 
 const quote = JSON.stringify;
-const shell = (text) => /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** May tells what the caller may do; changed is called after a change of the table, and gone after a drop. */
 export function Changes({ names, found, at, may, changed, gone }) {

@@ -8,12 +8,12 @@ import { countOf } from "./find.js";
 import { count } from "./format.js";
 import { go, tableLink } from "./place.js";
 import { quoted } from "./schema.js";
+import { shell } from "./snippets.js";
 import { Field, Problem, Table, say, useAsync } from "./ui.jsx";
 import { records } from "../static/console/values.js";
 
 const previewed = 5, wait = 300;
 const hidden = new Set(["__source_row_id", "__child_index"]); // which the service adds to views
-const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The query of a view with these columns and this condition. */
 const queryOf = (names, columns, filter) => `SELECT ${columns.map(quoted).join(", ")} FROM ${names.map(quoted).join(".")}${filter ? ` WHERE ${filter}` : ""}`;

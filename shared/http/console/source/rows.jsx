@@ -2,24 +2,25 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import * as api from "./api.js";
+import { Balance } from "./balance.jsx";
 import { ColumnPanel } from "./column.jsx";
-import { download, mostSaved } from "./download.js";
+import { Download } from "./download.jsx";
 import { RowPanel } from "./drawer.jsx";
 import { Facets } from "./facets.jsx";
 import { Pages, countOf, exampleVector, search } from "./find.js";
-import { count, number } from "./format.js";
+import { count } from "./format.js";
 import { Grid } from "./grid.jsx";
 import { Options } from "./options.jsx";
 import { address, go } from "./place.js";
 import { PlanPanel, planOf } from "./plan.jsx";
 import { inWords } from "./plan.js";
-import { bodyOf, compose, kindOf, parse, toggle } from "./search.js";
+import { bodyOf, compose, evenly, kindOf, parse, toggle } from "./search.js";
 import { SearchBox } from "./searchbox.jsx";
 import { forgetSearch, noteSearch, saveSearch, searchesOf } from "./searches.js";
 import { CodePanel } from "./code.jsx";
 import { isNumberType, isTextType, quoted, typeText, vectorColumns } from "./schema.js";
 import { Menu, Problem, Segments, say, useAsync } from "./ui.jsx";
-import { isNull, numbersOf, records, textOf } from "../static/console/values.js";
+import { isNull, numbersOf, textOf } from "../static/console/values.js";
 
 const kinds = { rows: "Rows", vector: "Vector", text: "Text", hybrid: "Hybrid" };
 const heights = { dense: 28, comfortable: 44 };
@@ -38,7 +39,7 @@ export function Rows({ names, found, at, parameters }) {
   const hidden = new Set((parameters.hide || "").split(",").filter(Boolean));
   const options = {
     k: Number(parameters.k) || undefined, nprobes: Number(parameters.nprobes) || undefined, refine: Number(parameters.refine) || undefined,
-    metric: parameters.metric, textColumn: parameters.in, order: parameters.order, desc: parameters.desc === "1",
+    metric: parameters.metric, textColumn: parameters.in, balance: Number(parameters.balance ?? evenly), order: parameters.order, desc: parameters.desc === "1",
     columns: hidden.size > 0 ? schema.fields.map((f) => f.name).filter((name) => !hidden.has(name)) : undefined,
   };
   const vectorColumn = parameters.column || vectors[0];
@@ -84,25 +85,22 @@ export function Rows({ names, found, at, parameters }) {
   const scan = shown ? Object.fromEntries(["version", "branch", "filter"].filter((name) => shown.body[name]).map((name) => [name, shown.body[name]])) : {};
   const order = options.order ? { column: options.order, desc: options.desc } : null;
   const field = schema.fields.find((f) => f.name === parameters.about);
-  const read = async (body) => records(await api.rows(api.ofTable(names, "query"), body));
-  const saveAs = (format) => {
-    if (shown.total > mostSaved) say(`The file has the first ${number(mostSaved)} rows. The command line exports whole tables.`);
-    download(format, names, shown.body, { columns: shown.columns, found: kind === "rows" ? null : shown.rows, total: shown.total }, read).catch((error) => say(error.message, true));
-  };
 
   return (
     <div class="rows-page">
       <div class="toolbar">
-        <SearchBox names={names} schema={schema} text={text} hint={hintFor(schema, vectors, searched)} onSearch={(q) => set({ q, mode: parameters.mode && q ? parameters.mode : "" })} />
+        <SearchBox names={names} schema={schema} text={text} hint={hintFor(schema, vectors, searched)} onSearch={(q) => set({ q, mode: parameters.mode && q ? parameters.mode : "" })}
+          onSaved={(saved) => go(address("table", names, saved))} />
         <div class="row tight">
           <Segments label="Kind of search" value={kind} onChange={(mode) => set({ mode: mode === kindOf(parts, "", searched.length > 0) ? "" : mode })}
             options={Object.entries(kinds).filter(([key]) => key === "rows" || key === "vector" && vectors.length > 0 || key === "text" && schema.fields.some((f) => isTextType(f.type)) || key === "hybrid" && vectors.length > 0 && searched.length > 0)} />
+          {kind === "hybrid" && <Balance value={options.balance} onChange={(balance) => set({ balance: balance === evenly ? "" : balance })} />}
           <Options kind={kind} vectors={vectors} searched={searched} schema={schema} parameters={parameters} hidden={hidden} set={set} dense={dense}
             onDense={(on) => { setDense(on); localStorage.setItem("tiltyard.rows", on ? "dense" : "comfortable"); }} />
           <button class="small" aria-pressed={facets} onClick={() => { setFacets(!facets); localStorage.setItem("tiltyard.facets", facets ? "0" : "1"); }}>Facets</button>
           <button class="small" aria-pressed={panel === "plan"} disabled={!shown} onClick={() => showPanel(panel === "plan" ? "" : "plan")}>Plan</button>
           <button class="small" aria-pressed={panel === "code"} disabled={!shown} onClick={() => showPanel(panel === "code" ? "" : "code")}>Code</button>
-          <Menu label="Download" right>{[["csv", "CSV"], ["arrow", "Arrow file"], ["json", "JSON lines"]].map(([format, name]) => <button key={format} class="plain" disabled={!shown} onClick={() => saveAs(format)}>{name}</button>)}</Menu>
+          <Download names={names} body={shown?.body} whole={kind === "rows"} />
           <Saved names={names} parameters={parameters} />
         </div>
         <p class={`told ${kind === "rows" ? "" : "long"}`} role="status" aria-live="polite">

@@ -4,6 +4,7 @@
 import { isDateType, isTextType, quoted } from "./schema.js";
 
 export const found = 100; // rows that a search asks for unless the page says otherwise
+export const evenly = 50; // percent of the weight of words in a hybrid search, unless the page says otherwise
 
 const example = /(^|\s)like:(?:(`[^`]+`|[A-Za-z_]\w*)=)?('(?:[^']|'')*'|\S+)/;
 const numbers = /(^|\s)(\[\s*-?[\d.][\d.,eE+\-\s]*\])/;
@@ -107,6 +108,9 @@ export function bodyOf(kind, parts, { schema, at, texts, vectorColumn, options }
   if (kind !== "vector") {
     if (!parts.words) throw new Error(`A ${kind === "hybrid" ? "hybrid" : "text"} search needs words.`);
     body.full_text_query = { string_query: { query: parts.words, ...(options.textColumn ? { columns: [options.textColumn] } : {}) } };
+  }
+  if (kind === "hybrid" && options.balance !== evenly) {
+    body.rerank = { method: "rrf", weights: { vector: (100 - options.balance) / evenly, text: options.balance / evenly } };
   }
   return body;
 }

@@ -6,8 +6,8 @@ import { searchesOf } from "./searches.js";
 
 const most = 9;
 
-/** Text is what is asked now; onSearch takes the new one. */
-export function SearchBox({ names, schema, text, hint, onSearch }) {
+/** Text is what is asked now; onSearch takes the new one, and onSaved the parameters of a saved search. */
+export function SearchBox({ names, schema, text, hint, onSearch, onSaved }) {
   const [now, setNow] = useState(text);
   const [open, setOpen] = useState(false);
   const [at, setAt] = useState(-1);
@@ -22,7 +22,8 @@ export function SearchBox({ names, schema, text, hint, onSearch }) {
     input.current.focus();
     if (offer.whole) {
       setOpen(false);
-      onSearch(offer.text);
+      if (offer.saved) onSaved(offer.saved);
+      else onSearch(offer.text);
     } else requestAnimationFrame(() => input.current?.setSelectionRange(offer.caret, offer.caret));
   }
   function keys(event) {
@@ -61,7 +62,7 @@ function suggestions(text, caret, names, schema) {
   const { recent, saved } = searchesOf(names);
   if (text.trim() === "") {
     return [
-      ...saved.slice(0, 4).map((one) => ({ shown: one.name, text: one.parameters.q || "", kind: "saved", whole: true })),
+      ...saved.slice(0, 4).map((one) => ({ shown: one.name, text: one.parameters.q || "", kind: "saved", whole: true, saved: one.parameters })),
       ...recent.slice(0, 5).map((one) => ({ shown: one, text: one, kind: "recent", whole: true })),
     ];
   }

@@ -1,21 +1,41 @@
-// A query as people write it in their own programs.
+// A query as people write it in their own programs. LanceDB's clients cannot weight the parts of a hybrid search, so
+// programs send such a query themselves.
 
 const quote = JSON.stringify;
+
+/** A text as a word of a shell. */
+export const shell = (text) => /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The query in a language. The token stays out of it. */
 export function inLanguage(language, address, names, body) {
   switch (language) {
     case "curl": return curl(address, names, body);
-    case "Python": return python(address, names, body);
-    default: return node(address, names, body);
+    case "Python": return body.rerank ? pythonRequest(address, names, body) : python(address, names, body);
+    default: return body.rerank ? nodeRequest(address, names, body) : node(address, names, body);
   }
 }
 
+const arrow = "application/vnd.apache.arrow.stream";
+
+const urlOf = (address, names) => `${address}/v1/table/${names.map(encodeURIComponent).join("$")}/query`;
+
 function curl(address, names, body) {
-  const id = names.map(encodeURIComponent).join("$");
-  const json = JSON.stringify({ vector: [], ...body }).replaceAll("'", "'\\''");
-  return `curl -s '${address}/v1/table/${id}/query' -H "Authorization: Bearer $TOKEN" \\\n` +
-    `  -H 'Content-Type: application/json' -H 'Accept: application/vnd.apache.arrow.stream' \\\n  -d '${json}' -o rows.arrows`;
+  return `curl -s '${urlOf(address, names)}' -H "Authorization: Bearer $TOKEN" \\\n` +
+    `  -H 'Content-Type: application/json' -H 'Accept: ${arrow}' \\\n  -d ${shell(JSON.stringify({ vector: [], ...body }))} -o rows.arrows`;
+}
+
+function pythonRequest(address, names, body) {
+  return `import os\nimport urllib.request\n\nimport pyarrow as pa\n\n` +
+    `query = r'''${JSON.stringify(body).replaceAll("'", "\\u0027")}'''\n` +
+    `headers = {"Authorization": "Bearer " + os.environ["TOKEN"], "Content-Type": "application/json", "Accept": ${quote(arrow)}}\n` +
+    `request = urllib.request.Request(${quote(urlOf(address, names))}, query.encode(), headers)\n` +
+    `with urllib.request.urlopen(request) as answer:\n    rows = pa.ipc.open_stream(answer).read_pandas()\nprint(rows)`;
+}
+
+function nodeRequest(address, names, body) {
+  return `import { tableFromIPC } from "apache-arrow";\n\nconst query = ${JSON.stringify(body)};\n` +
+    `const headers = { Authorization: \`Bearer \${process.env.TOKEN}\`, "Content-Type": "application/json", Accept: ${quote(arrow)} };\n` +
+    `const rows = await tableFromIPC(fetch(${quote(urlOf(address, names))}, { method: "POST", headers, body: JSON.stringify(query) }));\nconsole.table(rows.toArray());`;
 }
 
 /** A call of a builder for each part of a body, by the names that a language has for them. */

@@ -162,7 +162,7 @@ export function Menu({ label, children, right = false }) {
   return (
     <details class={`menu ${right ? "to-right" : ""}`} ref={element} onKeyDown={close}>
       <summary class="button">{label}</summary>
-      <div class="sheet" onClick={(event) => { if (event.target.closest("button, a")) element.current.open = false; }}>{children}</div>
+      <div class="sheet" onClick={(event) => { if (event.target.closest("button, a")) event.currentTarget.parentElement.open = false; }}>{children}</div>
     </details>
   );
 }

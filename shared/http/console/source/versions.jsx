@@ -3,39 +3,68 @@
 import { useState } from "preact/hooks";
 import { Action } from "./action.jsx";
 import * as api from "./api.js";
-import { bytes, number } from "./format.js";
-import { address, tableLink } from "./place.js";
+import { bytes, count, number } from "./format.js";
+import { address, go, tableLink } from "./place.js";
 import { Restore } from "./restore.jsx";
 import { Since } from "./since.jsx";
+import { filterOf, instantOf, localOf, versions } from "./timeline.js";
 import { Field, Loaded, Moment, Problem, Table, say, useAsync } from "./ui.jsx";
 
-const step = 25; // versions that are shown at once
 const head = ["Version", "Committed", "By", "Operation", "Rows", "Deleted", "Fragments", "Size", ""];
 
-export function Versions({ names, found, at, changed }) {
-  const [round, setRound] = useState(0);
-  const branch = at.branch ? { branch: at.branch } : {};
-  const page = (token) => api.call(api.ofTable(names, "version/list"), { descending: true, limit: step, details: true, ...branch, ...(token ? { page_token: token } : {}) });
-  const state = useAsync(() => Promise.all([page(), api.call(api.ofTable(names, "tags/list")), api.allowed(names)]), [names.join("$"), at.branch, round]);
-  const [more, setMore] = useState({ versions: [] });
-  const [asked, ask] = useState({ opened: 0 }); // the version to restore
-  const next = more.page_token ?? state.value?.[0].page_token;
-  const add = () => page(next).then((answer) => setMore((all) => ({ versions: [...all.versions, ...answer.versions], page_token: answer.page_token || "" })), (error) => setMore((all) => ({ ...all, error })));
+export function Versions(given) {
+  const { names, at, parameters } = given, filter = filterOf(parameters), key = JSON.stringify([at.branch, filter]);
+  return <>
+    <Filter key={key} filter={filter} onFilter={(change) => go(address("table", names, { ...parameters, ...change }))} />
+    <List key={`list ${key}`} {...given} filter={filter} />
+  </>;
+}
+
+/** The form of a filter. Times are of the browser's zone. */
+function Filter({ filter, onFilter }) {
+  function submit(event) {
+    event.preventDefault();
+    const { find, from, until } = event.currentTarget.elements;
+    onFilter({ find: find.value.trim(), from: instantOf(from.value), until: instantOf(until.value) });
+  }
+  const time = (name, value) => <input type="datetime-local" name={name} defaultValue={localOf(value)} />;
   return (
-    <Loaded state={state}>{([first, tags, may]) => <>
-      <Since names={names} branch={branch} latest={latestOf(first, found)} />
-      <Table caption="Versions, newest first" head={head} right={[0, 4, 5, 6, 7]} rows={[...first.versions, ...more.versions].map((version) => line(names, at, version, {
-        tags: Object.entries(tags.tags).filter(([, tag]) => (tag.branch || "") === (at.branch || "") && tag.version === version.version).map(([name]) => name),
-        restore: may("RestoreTable") && !at.branch && version.version !== latestOf(first, found) && (() => ask((last) => ({ version: version.version, opened: last.opened + 1 }))),
-      }))} />
-      {more.error && <Problem error={more.error} />}
-      {next && <button onClick={add}>Show more</button>}
-      {!at.branch && <Changes names={names} latest={latestOf(first, found)} may={may} asked={asked} then={(said) => { say(said); setMore({ versions: [] }); setRound((n) => n + 1); changed(); }} />}
-    </>}</Loaded>
+    <form class="row" role="search" aria-label="Filter versions" onSubmit={submit}>
+      <Field label="Operation, author, tag or metadata"><input name="find" size={32} defaultValue={filter.text} autocomplete="off" /></Field>
+      <Field label="From">{time("from", filter.from)}</Field><Field label="Until">{time("until", filter.until)}</Field><button class="main">Filter</button>
+      {(filter.text || filter.from || filter.until) && <button type="button" onClick={() => onFilter({ find: "", from: "", until: "" })}>All versions</button>}
+    </form>
   );
 }
 
-const latestOf = (first, found) => first.versions[0]?.version ?? found.version;
+function List({ names, found, at, filter, changed }) {
+  const [round, setRound] = useState(0);
+  const branch = at.branch ? { branch: at.branch } : {};
+  const state = useAsync(async () => {
+    const [{ tags }, may] = await Promise.all([api.call(api.ofTable(names, "tags/list")), api.allowed(names)]);
+    const tagsOf = ({ version }) => Object.entries(tags).filter(([, tag]) => (tag.branch || "") === (at.branch || "") && tag.version === version).map(([name]) => name);
+    return { may, tagsOf, first: await versions(names, branch, filter, tagsOf) };
+  }, [round]);
+  const [more, setMore] = useState({ versions: [], read: 0 });
+  const [asked, ask] = useState({ opened: 0 }); // the version to restore
+  return (
+    <Loaded state={state}>{({ may, tagsOf, first }) => {
+      const latest = first.latest ?? found.version, all = [...first.versions, ...more.versions], next = more.next ?? first.next;
+      const add = () => versions(names, branch, filter, tagsOf, next).then(
+        (answer) => setMore((last) => ({ versions: [...last.versions, ...answer.versions], read: last.read + answer.read, next: answer.next || "" })), (error) => setMore((last) => ({ ...last, error })));
+      return <>
+        <Since names={names} branch={branch} latest={latest} />
+        {all.length === 0 ? <p class="empty">{next ? `None of the newest ${count(first.read + more.read, "version")} is like that.` : "No version is like that."}</p> :
+          <Table caption="Versions, newest first" head={head} right={[0, 4, 5, 6, 7]} rows={all.map((version) => line(names, at, version, {
+            tags: tagsOf(version), restore: may("RestoreTable") && !at.branch && version.version !== latest && (() => ask((last) => ({ version: version.version, opened: last.opened + 1 }))),
+          }))} />}
+        {more.error && <Problem error={more.error} />}
+        {next && <button onClick={add}>Show more</button>}
+        {!at.branch && <Changes names={names} latest={latest} may={may} asked={asked} then={(said) => { say(said); setMore({ versions: [], read: 0 }); setRound((n) => n + 1); changed(); }} />}
+      </>;
+    }}</Loaded>
+  );
+}
 
 /** What can be done with a version: give it a name, or make it the latest again. */
 function Changes({ names, latest, may, asked, then }) {

@@ -42,6 +42,9 @@ export function bytesOf(value) {
   return data.values.subarray(Number(data.valueOffsets[at]), Number(data.valueOffsets[at + 1]));
 }
 
+/** Bytes as text. */
+export const base64 = (content) => btoa(Array.from(content, (b) => String.fromCharCode(b)).join(""));
+
 /** A value as people read it. */
 export function textOf(value) {
   if (isNull(value)) return "null";
@@ -72,7 +75,7 @@ export function jsonOf(value) {
   const { data, at } = value;
   switch (data.typeId) {
     case Type.Dictionary: return jsonOf(entry(data, at));
-    case Type.Binary: case Type.LargeBinary: return JSON.stringify(btoa(Array.from(bytesOf(value), (b) => String.fromCharCode(b)).join("")));
+    case Type.Binary: case Type.LargeBinary: return JSON.stringify(base64(bytesOf(value)));
     case Type.Float: return Number.isFinite(number(value)) ? textOf(value) : JSON.stringify(textOf(value));
     case Type.Int: case Type.Bool: case Type.Struct:
     case Type.List: case Type.LargeList: case Type.FixedSizeList: case Type.Map: return textOf(value);
