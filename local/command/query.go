@@ -60,9 +60,9 @@ func newQueryCommand(s *session) *cobra.Command {
 		defer rows.Close()
 		switch s.form {
 		case formJSON:
-			return writeAll(r.cmd.OutOrStdout(), rowfile.JSON, rows, func(int64) {})
+			return writeAll(r.cmd.OutOrStdout(), rowfile.JSON, sourceOf(rows), func(int64) {})
 		case formArrow:
-			return writeAll(r.cmd.OutOrStdout(), rowfile.Arrow, rows, func(int64) {})
+			return writeAll(r.cmd.OutOrStdout(), rowfile.Arrow, sourceOf(rows), func(int64) {})
 		}
 		more, err := writeTable(r.cmd.OutOrStdout(), rows, tableRows, shortened)
 		if more {

@@ -19,8 +19,9 @@ const (
 	// parquetGroup is the compressed size in bytes at which a row group ends. A writer keeps one group
 	// in memory.
 	parquetGroup = 64 << 20
-	// parquetRows is the number of rows per batch.
-	parquetRows = 8192
+	// A batch has at most parquetRows rows, and about parquetBatch bytes.
+	parquetRows  = 8192
+	parquetBatch = 16 << 20
 )
 
 // ErrPipe is the error for Parquet that does not come from a [File].
@@ -44,7 +45,7 @@ func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
 		return client.Source{}, err
 	}
 	f.HasRows(whole.NumRows())
-	reader, err := pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: parquetRows}, memory.DefaultAllocator)
+	reader, err := pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: batchRows(whole)}, memory.DefaultAllocator)
 	if err != nil {
 		return client.Source{}, err
 	}
@@ -53,6 +54,17 @@ func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
 		return client.Source{}, err
 	}
 	return client.FromReader(rows), nil
+}
+
+// batchRows returns the number of rows per batch, by the mean size of the rows of each group.
+func batchRows(whole *file.Reader) int64 {
+	rows := int64(parquetRows)
+	for i := range whole.NumRowGroups() {
+		if group := whole.MetaData().RowGroup(i); group.NumRows() > 0 {
+			rows = min(rows, parquetBatch/max(group.TotalByteSize()/group.NumRows(), 1))
+		}
+	}
+	return max(rows, 1)
 }
 
 // parquetWriter writes a Parquet file with Arrow types, in row groups of bounded size.
