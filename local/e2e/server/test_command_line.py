@@ -200,6 +200,8 @@ def test_top_counts_requests(line):
     queries = next(one for one in found["operations"] if one["operation"] == "QueryTable")
     assert queries["requests"] == 5 and 0 < queries["p50_ms"] <= queries["p95_ms"] and queries["failed"] == 0
     assert found["memory"]["limit"] > 0 and found["jobs"] == []
+    cache = found["cache"]
+    assert 0 < cache["held"] < cache["limit"] and cache["hits"] > 0 and cache["misses"] > 0 and 0 < cache["hit_rate"] < 1
 
 
 def test_bash_completes_names(line):
