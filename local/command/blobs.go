@@ -39,7 +39,8 @@ func wholeRows(ctx context.Context, c *client.Client, req *queryapi.Request) (so
 	if err != nil {
 		return source, nil, err
 	}
-	blobs, err := blobColumns(rows.Schema())
+	err = refuseBlobsWithin(rows.Schema())
+	blobs := blobColumns(rows.Schema())
 	if err == nil && len(blobs) == 0 {
 		return sourceOf(rows), rows.Close, nil
 	}
@@ -67,17 +68,24 @@ func wholeRows(ctx context.Context, c *client.Client, req *queryapi.Request) (so
 	return client.Source{Schema: r.schema, Once: true, Batches: r.batches(ctx, rows)}, rows.Close, nil
 }
 
-// blobColumns returns the positions of the columns of blobs. Blobs inside of other columns are refused.
-func blobColumns(schema *arrow.Schema) ([]int, error) {
-	var found []int
+// blobColumns returns the positions of the columns of blobs.
+func blobColumns(schema *arrow.Schema) (found []int) {
 	for i, field := range schema.Fields() {
 		if isBlob(field) {
 			found = append(found, i)
-		} else if path := blobWithin(field.Type); path != "" {
-			return nil, protocol.Errorf(protocol.Unsupported, "column %s has blobs inside, in %s; only blobs that are columns are copied. Copy the files of the table and register them", field.Name, path)
 		}
 	}
-	return found, nil
+	return found
+}
+
+// refuseBlobsWithin refuses blobs inside of other columns.
+func refuseBlobsWithin(schema *arrow.Schema) error {
+	for _, field := range schema.Fields() {
+		if within := blobWithin(field.Type); !isBlob(field) && within != "" {
+			return protocol.Errorf(protocol.Unsupported, "column %s has blobs inside, in %s; only blobs that are columns are copied. Copy the files of the table and register them", field.Name, within)
+		}
+	}
+	return nil
 }
 
 func isBlob(field arrow.Field) bool {
@@ -239,7 +247,7 @@ func (s *blobStream) take(n int64) arrow.Array {
 	return taken
 }
 
-// checkForm refuses blobs in a file of a format without types, in which they would be texts.
+// checkForm refuses blobs in a file of a format without types: a table made from it would have texts instead.
 func checkForm(schema *arrow.Schema, format rowfile.Format) error {
 	at := slices.IndexFunc(schema.Fields(), isBlob)
 	if at < 0 || format.IsTyped() {

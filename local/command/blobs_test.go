@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -175,6 +176,24 @@ func TestCopyRefusesBlobsThatItCannotCarry(t *testing.T) {
 		t.Errorf("a table is left: %s", got)
 	}
 	must(t, "export", "t", filepath.Join(folder, "t.csv"), "--columns", "id,name")
+}
+
+// CSV and JSON that are added to a table give its blobs in base64.
+func TestInsertTakesBlobsFromText(t *testing.T) {
+	server := setUp(t)
+	must(t, "insert", "t", blobFile(t, [][]byte{noise(1, 100), nil, nil}), "--create")
+	value := base64.StdEncoding.EncodeToString(noise(1, 100))
+	for _, c := range []struct{ id, format, row string }{
+		{"0", "jsonl", `{"id":0,"name":"zero","picture":"` + value + `"}`},
+		{"1", "jsonl", `{"id":1,"name":"one"}`},
+		{"2", "csv", "id,name,thumbnail,picture\n2,two," + value + ",\n"},
+	} {
+		must(t, "table", "delete", "t", "--where", "id = "+c.id)
+		if _, stderr, code := tiltyard(t, c.row, "insert", "t", "--format", c.format); code != 0 {
+			t.Errorf("%s: exit code %d, %s", c.row, code, stderr)
+		}
+	}
+	checkBlobs(t, server, "t", [][]byte{noise(1, 100), nil, nil})
 }
 
 // A meter counts the bytes of blobs that the server has sent and the command has not yet written.

@@ -35,7 +35,7 @@ type end struct {
 //
 //	sales/orders        a table of the server that other commands use
 //	work:sales/orders   a table of a stored server
-//	orders.parquet      a file, by the extension of a format, or by a path that begins with . or /
+//	orders.parquet      a file, by the extension of a format, or by a path that begins with . or / or ends with /
 func (s *session) end(text string) (end, error) {
 	if _, err := formatOf("", text); err == nil || strings.HasPrefix(text, ".") || filepath.IsAbs(text) || strings.HasSuffix(text, string(filepath.Separator)) {
 		return end{text: text, file: text}, nil
@@ -68,8 +68,8 @@ func newCopyCommand(s *session) *cobra.Command {
 	}
 	cmd.Long = `Copy the rows of one version of a table. SOURCE and DESTINATION are tables, or one of them is a
 file. CONTEXT:TABLE is a table of a server that tiltyard login has stored. A name with the extension
-of a format, or a path that begins with . or /, is a file; a folder gets a Parquet file of the name
-of the table.
+of a format, or a path that begins with . or / or ends with /, is a file; a folder gets a Parquet
+file of the name of the table.
 
 Rows are streamed. They go to a table with a temporary name, which gets the name of the destination
 at the end, so an interrupted copy leaves no table of that name. A destination that exists is

@@ -97,8 +97,9 @@ func newTopCommand(s *session) *cobra.Command {
 	})
 	cmd.Long = `Show what the server does: requests by operation, how long half and 95 % of them take at most, the
 memory that requests and jobs hold, the use of the cache of table data, and the jobs that have not
-ended. On a terminal it is shown again each --interval, about that interval, until Ctrl-C; the first time, and with --once or
-elsewhere, it is about the time since the server started. With -o json each line is one object.
+ended. On a terminal it is shown again each --interval, about that interval, until Ctrl-C; the first
+time, and with --once or elsewhere, it is about the time since the server started. With -o json each
+line is one object.
 
 Times are estimates from the buckets of a histogram. The server must have GET /metrics, as that of
 tiltyard serve has.`
