@@ -236,7 +236,7 @@ func (w meteredWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // The server sends batches of 16 MiB. The command holds one, while the connection takes from the next one.
 func TestBlobsAreStreamedInBoundedMemory(t *testing.T) {
-	const each, all = 3 << 20, 40
+	const each, all = 3 << 20, 24
 	var m meter
 	serve(t, m.count)
 	var values [][]byte
