@@ -54,7 +54,7 @@ func wholeRows(ctx context.Context, c *client.Client, req *queryapi.Request) (so
 	if rows.Version > 0 {
 		pinned.Version = &rows.Version
 	}
-	about, err := c.DescribeTable(ctx, &tableapi.DescribeRequest{Common: req.Common, Version: pinned.Version, Branch: req.Branch, LoadDetailedMetadata: true})
+	about, err := c.DescribeTable(ctx, &tableapi.DescribeRequest{Common: req.Common, Version: pinned.Version, Branch: req.Branch, LoadDetailedMetadata: true, VendCredentials: new(false)})
 	if err != nil {
 		return source, nil, err
 	}

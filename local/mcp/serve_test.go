@@ -35,8 +35,8 @@ func toolsOf(t *testing.T, url string) *httptest.Server {
 	return web
 }
 
-// post sends a message, and returns the answer and its body without the escapes of quotes.
-func post(t *testing.T, url, host, body string, header map[string]string) (*http.Response, string) {
+// post sends a message, and returns the status, the header and the body without the escapes of quotes.
+func post(t *testing.T, url, host, body string, header map[string]string) (int, http.Header, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
@@ -56,7 +56,7 @@ func post(t *testing.T, url, host, body string, header map[string]string) (*http
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return resp, strings.ReplaceAll(string(answer), `\"`, `"`)
+	return resp.StatusCode, resp.Header, strings.ReplaceAll(string(answer), `\"`, `"`)
 }
 
 const listCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_tables","arguments":{}}}`
@@ -86,11 +86,11 @@ func TestHTTPActsForTheCallerAlone(t *testing.T) {
 		{name: "too long", header: map[string]string{"Authorization": "Bearer " + alltest.Token}, body: strings.Repeat(" ", 4<<20) + listCall, status: 413},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			resp, text := post(t, web.URL, c.host, c.body, c.header)
-			if resp.StatusCode != c.status || !strings.Contains(text, c.want) {
-				t.Errorf("%d %s, want %d %s", resp.StatusCode, text, c.status, c.want)
+			status, header, text := post(t, web.URL, c.host, c.body, c.header)
+			if status != c.status || !strings.Contains(text, c.want) {
+				t.Errorf("%d %s, want %d %s", status, text, c.status, c.want)
 			}
-			if challenge := resp.Header.Get("WWW-Authenticate"); challenge != c.challenge {
+			if challenge := header.Get("WWW-Authenticate"); challenge != c.challenge {
 				t.Errorf("WWW-Authenticate is %q, want %q", challenge, c.challenge)
 			}
 		})
@@ -115,19 +115,19 @@ func TestTokenIsCheckedOnceUntilTheServerRefusesIt(t *testing.T) {
 		})
 	})
 	for range 3 {
-		if resp, text := post(t, web.URL, "", listCall, tokenOfTest); resp.StatusCode != 200 || !strings.Contains(text, `{"tables":[]}`) {
-			t.Fatalf("%d %s", resp.StatusCode, text)
+		if status, _, text := post(t, web.URL, "", listCall, tokenOfTest); status != 200 || !strings.Contains(text, `{"tables":[]}`) {
+			t.Fatalf("%d %s", status, text)
 		}
 	}
 	if checks.Load() != 1 {
 		t.Errorf("three requests with one token were checked %d times, want 1", checks.Load())
 	}
 	revoked.Store(true)
-	if resp, text := post(t, web.URL, "", listCall, tokenOfTest); resp.StatusCode != 200 || !strings.Contains(text, `"isError":true`) {
-		t.Errorf("the first call with a revoked token: %d %s", resp.StatusCode, text)
+	if status, _, text := post(t, web.URL, "", listCall, tokenOfTest); status != 200 || !strings.Contains(text, `"isError":true`) {
+		t.Errorf("the first call with a revoked token: %d %s", status, text)
 	}
-	if resp, text := post(t, web.URL, "", listCall, tokenOfTest); resp.StatusCode != 401 || resp.Header.Get("WWW-Authenticate") == "" {
-		t.Errorf("the second call with a revoked token: %d %s", resp.StatusCode, text)
+	if status, header, text := post(t, web.URL, "", listCall, tokenOfTest); status != 401 || header.Get("WWW-Authenticate") == "" {
+		t.Errorf("the second call with a revoked token: %d %s", status, text)
 	}
 }
 
@@ -145,15 +145,15 @@ func TestServerThatCannotCheckATokenDoesNotRefuseIt(t *testing.T) {
 		"no server":   answers(http.StatusNotFound, "no such page"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			resp, text := post(t, toolsOf(t, url).URL, "", listCall, tokenOfTest)
-			if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("WWW-Authenticate") != "" {
-				t.Errorf("%d %v %s, want 503 with Retry-After", resp.StatusCode, resp.Header, text)
+			status, header, text := post(t, toolsOf(t, url).URL, "", listCall, tokenOfTest)
+			if status != 503 || header.Get("Retry-After") == "" || header.Get("WWW-Authenticate") != "" {
+				t.Errorf("%d %v %s, want 503 with Retry-After", status, header, text)
 			}
 		})
 	}
 	mayNotList := answers(http.StatusForbidden, `{"error": "no permission", "code": 15}`)
-	if resp, text := post(t, toolsOf(t, mayNotList).URL, "", listCall, tokenOfTest); resp.StatusCode != 200 || !strings.Contains(text, "no permission") {
-		t.Errorf("a token that may not list namespaces: %d %s", resp.StatusCode, text)
+	if status, _, text := post(t, toolsOf(t, mayNotList).URL, "", listCall, tokenOfTest); status != 200 || !strings.Contains(text, "no permission") {
+		t.Errorf("a token that may not list namespaces: %d %s", status, text)
 	}
 }
 

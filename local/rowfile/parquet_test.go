@@ -28,7 +28,7 @@ func TestParquetIsReadInBatchesOfBoundedSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	w, err := rowfile.NewWriter(file, rowfile.Parquet, schema)
 	if err != nil {
 		t.Fatal(err)
