@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
@@ -53,7 +54,53 @@ func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
 	if err != nil {
 		return client.Source{}, err
 	}
-	return client.FromReader(rows), nil
+	return withoutIDs(client.FromReader(rows)), nil
+}
+
+// withoutIDs removes the metadata of fields that have no id in the file. The library gives them the id -1, which a table would
+// keep.
+func withoutIDs(rows client.Source) client.Source {
+	metadata := rows.Schema.Metadata()
+	schema := arrow.NewSchema(plainFields(rows.Schema.Fields()), &metadata)
+	batches := rows.Batches
+	return client.Source{Schema: schema, Once: rows.Once, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		for batch, err := range batches {
+			if err == nil {
+				batch = array.NewRecordBatch(schema, batch.Columns(), batch.NumRows())
+			}
+			if !yield(batch, err) {
+				return
+			}
+		}
+	}}
+}
+
+func plainFields(fields []arrow.Field) []arrow.Field {
+	plain := make([]arrow.Field, len(fields))
+	for i, field := range fields {
+		plain[i] = plainField(field)
+	}
+	return plain
+}
+
+func plainField(f arrow.Field) arrow.Field {
+	const key = "PARQUET:field_id"
+	if id, _ := f.Metadata.GetValue(key); id == "-1" {
+		metadata := f.Metadata.ToMap()
+		delete(metadata, key)
+		f.Metadata = arrow.MetadataFrom(metadata)
+	}
+	switch t := f.Type.(type) {
+	case *arrow.StructType:
+		f.Type = arrow.StructOf(plainFields(t.Fields())...)
+	case *arrow.ListType:
+		f.Type = arrow.ListOfField(plainField(t.ElemField()))
+	case *arrow.LargeListType:
+		f.Type = arrow.LargeListOfField(plainField(t.ElemField()))
+	case *arrow.FixedSizeListType:
+		f.Type = arrow.FixedSizeListOfField(t.Len(), plainField(t.ElemField()))
+	}
+	return f
 }
 
 // batchRows returns the number of rows per batch, by the mean size of the rows of each group.
