@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/client"
@@ -36,7 +35,7 @@ type end struct {
 //
 //	sales/orders        a table of the server that other commands use
 //	work:sales/orders   a table of a stored server
-//	orders.parquet      a file, by the extension of a format, or by a path that begins with . or /
+//	orders.parquet      a file, by the extension of a format, or by a path that begins with . or / or ends with /
 func (s *session) end(text string) (end, error) {
 	if _, err := formatOf("", text); err == nil || strings.HasPrefix(text, ".") || filepath.IsAbs(text) || strings.HasSuffix(text, string(filepath.Separator)) {
 		return end{text: text, file: text}, nil
@@ -69,13 +68,14 @@ func newCopyCommand(s *session) *cobra.Command {
 	}
 	cmd.Long = `Copy the rows of one version of a table. SOURCE and DESTINATION are tables, or one of them is a
 file. CONTEXT:TABLE is a table of a server that tiltyard login has stored. A name with the extension
-of a format, or a path that begins with . or /, is a file; a folder gets a Parquet file of the name
-of the table.
+of a format, or a path that begins with . or / or ends with /, is a file; a folder gets a Parquet
+file of the name of the table.
 
 Rows are streamed. They go to a table with a temporary name, which gets the name of the destination
 at the end, so an interrupted copy leaves no table of that name. A destination that exists is
 refused, unless --overwrite replaces its rows or --append adds to them, in one version. Columns and
-their metadata are copied; indices, tags, older versions and properties are not.`
+their metadata are copied, and the bytes of blobs; indices, tags, older versions and properties are
+not. CSV and JSON cannot hold blobs.`
 	cmd.Example = `  tiltyard cp sales/orders work:sales/orders
   tiltyard cp work:sales/orders archive/orders --version 7
   tiltyard cp sales/orders orders.parquet
@@ -182,18 +182,19 @@ func (c *tableCopy) source(r *run, from, to end, exists bool, read *count) (clie
 	if from.file != "" {
 		return fileSource(r, from.file, to, exists, read)
 	}
-	rows, err := from.client.QueryTable(r.ctx, &queryapi.Request{Common: from.id, Version: c.at.at(r.cmd), Branch: c.at.branch})
+	rows, done, err := c.rows(r, from)
 	if err != nil {
-		return client.Source{}, nil, err
-	}
-	if err := copyable(rows.Schema()); err != nil {
-		rows.Close()
 		return client.Source{}, nil, err
 	}
 	if all, err := from.client.CountTableRows(r.ctx, &queryapi.CountRowsRequest{Common: from.id, Version: c.at.at(r.cmd), Branch: c.at.branch}); err == nil {
 		read.share = func(rows int64) (done, of int64) { return rows, all.Count }
 	}
-	return client.Source{Schema: rows.Schema(), Once: true, Batches: rows.Batches()}, rows.Close, nil
+	return rows, done, nil
+}
+
+// rows returns the rows of the table to copy.
+func (c *tableCopy) rows(r *run, from end) (client.Source, func(), error) {
+	return wholeRows(r.ctx, from.client, &queryapi.Request{Common: from.id, Version: c.at.at(r.cmd), Branch: c.at.branch})
 }
 
 // fileSource returns the rows of a file, with inferred types if the table is new and the file has none.
@@ -215,17 +216,6 @@ func fileSource(r *run, path string, to end, exists bool, read *count) (source c
 		_ = file.Close()
 	}
 	return source, func() { _ = file.Close() }, err
-}
-
-// copyable refuses columns whose values are not in the rows of a query.
-func copyable(schema *arrow.Schema) error {
-	for _, field := range schema.Fields() {
-		extension, _ := field.Metadata.GetValue("ARROW:extension:name")
-		if blob, _ := field.Metadata.GetValue("lance-encoding:blob"); blob == "true" || strings.HasPrefix(extension, "lance.blob") {
-			return protocol.Errorf(protocol.Unsupported, "column %s has blobs, which cp does not copy; copy the files of the table and register them", field.Name)
-		}
-	}
-	return nil
 }
 
 // write writes rows to a table, and returns its version.
@@ -297,12 +287,12 @@ func (c *tableCopy) toFile(r *run, from end, path string) error {
 	if err != nil {
 		return usagef("%s is no folder, and its name does not say a format; end it with .parquet, .arrow, .csv or .jsonl", path)
 	}
-	rows, err := from.client.QueryTable(r.ctx, &queryapi.Request{Common: from.id, Version: c.at.at(r.cmd), Branch: c.at.branch})
+	rows, done, err := c.rows(r, from)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	if err := copyable(rows.Schema()); err != nil {
+	defer done()
+	if err := checkForm(rows.Schema, format); err != nil {
 		return err
 	}
 	return replaceFile(path, func(file io.Writer) error { return export(r, file, format, rows) })

@@ -29,11 +29,14 @@ func newExportCommand(s *session) *cobra.Command {
 		for _, column := range columns {
 			req.Columns = append(req.Columns, queryapi.ProjectedColumn{Name: column})
 		}
-		rows, err := r.client.QueryTable(r.ctx, req)
+		rows, done, err := wholeRows(r.ctx, r.client, req)
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
+		defer done()
+		if err := checkForm(rows.Schema, format); err != nil {
+			return err
+		}
 		if name == "" {
 			return export(r, r.cmd.OutOrStdout(), format, rows)
 		}
@@ -43,7 +46,8 @@ func newExportCommand(s *session) *cobra.Command {
 	cmd.Long = `Write the rows of a table, or those where a filter is true, to a file or to standard output, as
 Parquet, Arrow, CSV with a header, or JSON with one object in a line. All rows are of one version
 of the table. The file is there once it is whole, and only its owner can read it. In CSV a null
-and an empty text are alike.`
+and an empty text are alike. Columns of blobs get their bytes in Parquet and Arrow; CSV and JSON
+cannot hold them, and --columns leaves them out.`
 	cmd.Example = `  tiltyard export sales/orders orders.parquet
   tiltyard export sales/orders march.csv --where 'month = 3' --columns id,price
   tiltyard export sales/orders --format jsonl --version 7 | gzip > orders.jsonl.gz`
@@ -55,7 +59,7 @@ and an empty text are alike.`
 }
 
 // export writes rows in a format, and reports their number.
-func export(r *run, w io.Writer, format rowfile.Format, rows *client.Rows) error {
+func export(r *run, w io.Writer, format rowfile.Format, rows client.Source) error {
 	written := startCount(r.cmd)
 	err := writeAll(w, format, rows, written.add)
 	written.end()

@@ -40,6 +40,7 @@ func (f filling) source(ctx context.Context, cmd *cobra.Command, in io.Reader, n
 		if schema, err = f.client.Schema(ctx, f.id, f.branch); err != nil {
 			return source, advised(err, protocol.TableNotFound, createIt)
 		}
+		schema = wholeSchema(schema, blobColumns(schema), nil) // their values in the file are bytes, in base64
 	}
 	source, err = rowfile.Read(ctx, in, format, schema, f.sparse)
 	switch {

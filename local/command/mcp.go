@@ -29,13 +29,14 @@ func newMCPCommand(s *session) *cobra.Command {
 				o.Open = mcp.Always(c)
 				return mcp.Serve(cmd.Context(), mcp.New(o), cmd.InOrStdin(), cmd.OutOrStdout())
 			}
-			o.Open = mcp.ByToken(at.URL)
+			callers := mcp.NewCallers(at.URL)
+			o.Open = callers.Open
 			socket, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", listen)
 			if err != nil {
 				return err
 			}
 			say(cmd, "agents reach %s at http://%s/, each with its own token", at.URL, socket.Addr())
-			return mcp.Listen(cmd.Context(), socket, mcp.New(o))
+			return mcp.Listen(cmd.Context(), socket, mcp.New(o), callers)
 		},
 	}
 	cmd.Long = `Serve the tables of a server to agents and editors, by the Model Context Protocol. The tools list

@@ -85,9 +85,9 @@ func (s *session) showRows(cmd *cobra.Command, rows *client.Rows, shortened bool
 	defer rows.Close()
 	switch s.form {
 	case formJSON:
-		return writeAll(cmd.OutOrStdout(), rowfile.JSON, rows, func(int64) {})
+		return writeAll(cmd.OutOrStdout(), rowfile.JSON, sourceOf(rows), func(int64) {})
 	case formArrow:
-		return writeAll(cmd.OutOrStdout(), rowfile.Arrow, rows, func(int64) {})
+		return writeAll(cmd.OutOrStdout(), rowfile.Arrow, sourceOf(rows), func(int64) {})
 	}
 	more, err := writeTable(cmd.OutOrStdout(), rows, tableRows, shortened)
 	if more {

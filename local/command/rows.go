@@ -14,14 +14,13 @@ import (
 	"tiltyard/shared/client"
 )
 
-// writeAll writes all rows of an answer in a format. After an error the end is missing, which shows that the output is
-// incomplete.
-func writeAll(out io.Writer, format rowfile.Format, rows *client.Rows, wrote func(int64)) error {
-	w, err := rowfile.NewWriter(out, format, rows.Schema())
+// writeAll writes all rows in a format. After an error the end is missing, which shows that the output is incomplete.
+func writeAll(out io.Writer, format rowfile.Format, rows client.Source, wrote func(int64)) error {
+	w, err := rowfile.NewWriter(out, format, rows.Schema)
 	if err != nil {
 		return err
 	}
-	for batch, err := range rows.Batches() {
+	for batch, err := range rows.Batches {
 		if err == nil {
 			err = w.Write(batch)
 		}
@@ -31,6 +30,11 @@ func writeAll(out io.Writer, format rowfile.Format, rows *client.Rows, wrote fun
 		wrote(batch.NumRows())
 	}
 	return w.Close()
+}
+
+// sourceOf returns the rows of an answer.
+func sourceOf(rows *client.Rows) client.Source {
+	return client.Source{Schema: rows.Schema(), Once: true, Batches: rows.Batches()}
 }
 
 // writeTable writes rows as a table, at most most rows if bounded is true. more reports that there

@@ -26,7 +26,8 @@ type load struct {
 	Requests   float64         `json:"requests_per_second"`
 	Operations []operationLoad `json:"operations"` // the busiest first
 	Memory     memoryLoad      `json:"memory"`
-	Jobs       []jobapi.Job    `json:"jobs"` // that have not ended
+	Cache      *cacheLoad      `json:"cache"` // nil: the server does not measure it
+	Jobs       []jobapi.Job    `json:"jobs"`  // that have not ended
 }
 
 // An operationLoad is the part of one operation. Times are in milliseconds, estimated from a histogram.
@@ -48,6 +49,15 @@ type memoryLoad struct {
 	Refused float64 `json:"refused"` // times since the start
 }
 
+// A cacheLoad is the use of the cache of table data.
+type cacheLoad struct {
+	Held    float64  `json:"held"` // bytes
+	Limit   float64  `json:"limit"`
+	Hits    float64  `json:"hits"` // during the interval, like misses
+	Misses  float64  `json:"misses"`
+	HitRate *float64 `json:"hit_rate"` // nil: nothing was looked up
+}
+
 // topOperations bounds the lines of a table.
 const topOperations = 20
 
@@ -55,7 +65,7 @@ const topOperations = 20
 func newTopCommand(s *session) *cobra.Command {
 	var interval time.Duration
 	var once bool
-	cmd := s.command("top", "Show what the server does: requests, their times, memory and jobs", exactly(0), func(r *run) error {
+	cmd := s.command("top", "Show what the server does: requests, their times, memory, cache and jobs", exactly(0), func(r *run) error {
 		if interval < 100*time.Millisecond {
 			return usagef("--interval is %s; it must be 100ms or more", interval)
 		}
@@ -86,9 +96,10 @@ func newTopCommand(s *session) *cobra.Command {
 		}
 	})
 	cmd.Long = `Show what the server does: requests by operation, how long half and 95 % of them take at most, the
-memory that requests and jobs hold, and the jobs that have not ended. On a terminal it is
-shown again each --interval, about that interval, until Ctrl-C; the first time, and with --once or
-elsewhere, it is about the time since the server started. With -o json each line is one object.
+memory that requests and jobs hold, the use of the cache of table data, and the jobs that have not
+ended. On a terminal it is shown again each --interval, about that interval, until Ctrl-C; the first
+time, and with --once or elsewhere, it is about the time since the server started. With -o json each
+line is one object.
 
 Times are estimates from the buckets of a histogram. The server must have GET /metrics, as that of
 tiltyard serve has.`
@@ -144,6 +155,7 @@ func loadOf(before, now metricsPage) *load {
 	} else {
 		before = metricsPage{} // the server was started in between
 	}
+	l.Cache = cacheOf(before, now)
 	for name, operation := range now.operations {
 		was := before.operations[name]
 		one := operationLoad{Operation: name, Requests: operation.count() - was.count(), Failed: operation.failed - was.failed}
@@ -161,6 +173,23 @@ func loadOf(before, now metricsPage) *load {
 	return l
 }
 
+// cacheOf computes the use of the cache between two pages. It is nil for a server without these metrics.
+func cacheOf(before, now metricsPage) *cacheLoad {
+	limit, ok := now.gauges["tiltyard_cache_limit_bytes"]
+	if !ok {
+		return nil
+	}
+	since := func(name string) float64 { return now.gauges[name] - before.gauges[name] }
+	c := &cacheLoad{
+		Held: now.gauges["tiltyard_cache_held_bytes"], Limit: limit,
+		Hits: since("tiltyard_cache_hits_total"), Misses: since("tiltyard_cache_misses_total"),
+	}
+	if lookups := c.Hits + c.Misses; lookups > 0 {
+		c.HitRate = new(c.Hits / lookups)
+	}
+	return c
+}
+
 // writeLoad writes a load in the form of the session.
 func (s *session) writeLoad(cmd *cobra.Command, l *load) error {
 	switch s.form {
@@ -173,6 +202,9 @@ func (s *session) writeLoad(cmd *cobra.Command, l *load) error {
 	fmt.Fprintf(w, "tiltyard %s, up %s; %s requests a second in %s\n", printable(l.Release, false), seconds(l.Uptime), decimals(l.Requests), seconds(l.Seconds))
 	fmt.Fprintf(w, "memory %s; requests and jobs hold %s of %s, at most %s; %.0f refused\n",
 		bytesText(l.Memory.Process), bytesText(l.Memory.Held), bytesText(l.Memory.Limit), bytesText(l.Memory.Peak), l.Memory.Refused)
+	if l.Cache != nil {
+		fmt.Fprintln(w, l.Cache)
+	}
 	if len(l.Operations) > 0 {
 		fmt.Fprintln(w)
 		if err := writeOperations(w, l.Operations); err != nil {
@@ -194,6 +226,15 @@ func (s *session) writeLoad(cmd *cobra.Command, l *load) error {
 		fmt.Fprintf(jobs, "%s\t%s\t%s\t%s\t%s\n", job.JobID, job.JobType, printable(job.Table, false), job.State, progress)
 	}
 	return jobs.Flush()
+}
+
+// String formats the use of the cache as a line.
+func (c *cacheLoad) String() string {
+	text := fmt.Sprintf("cache holds %s of %s; ", bytesText(c.Held), bytesText(c.Limit))
+	if c.HitRate == nil {
+		return text + "no lookups"
+	}
+	return text + fmt.Sprintf("%.1f %% of %.0f lookups were hits", 100**c.HitRate, c.Hits+c.Misses)
 }
 
 func writeOperations(w io.Writer, operations []operationLoad) error {

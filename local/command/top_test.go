@@ -40,6 +40,10 @@ tiltyard_build_info{version="1.0 \"quoted\""} 1
 process_start_time_seconds %d
 tiltyard_memory_held_bytes 1536
 tiltyard_memory_limit_bytes 1.073741824e+09
+tiltyard_cache_hits_total 90
+tiltyard_cache_misses_total 30
+tiltyard_cache_held_bytes 2048
+tiltyard_cache_limit_bytes 1048576
 `, time.Now().Add(-1000*time.Second).Unix())))
 	must(t, "insert", "p", points(t), "--create")
 	got := must(t, "top", "-o", "json")
@@ -54,13 +58,20 @@ tiltyard_memory_limit_bytes 1.073741824e+09
 			P95              float64 `json:"p95_ms"`
 		}
 		Memory struct{ Held, Limit float64 }
-		Jobs   []any
+		Cache  struct {
+			Held, Limit, Hits, Misses float64
+			HitRate                   float64 `json:"hit_rate"`
+		}
+		Jobs []any
 	}
 	if err := json.Unmarshal([]byte(got), &found); err != nil || strings.Count(got, "\n") != 1 {
 		t.Fatalf("%v: %s", err, got)
 	}
 	if found.Release != `1.0 "quoted"` || found.Uptime < 1000 || found.Memory.Held != 1536 || found.Memory.Limit != 1<<30 || found.Jobs == nil || len(found.Operations) != 2 {
 		t.Fatalf("the load is %s", got)
+	}
+	if c := found.Cache; c.Held != 2048 || c.Limit != 1<<20 || c.Hits != 90 || c.Misses != 30 || c.HitRate != 0.75 {
+		t.Errorf("the cache is %+v", c)
 	}
 	// Half of the queries are in the first bucket, and 95 of 100 in the middle of the third.
 	if q := found.Operations[0]; q.Operation != "QueryTable" || q.Requests != 100 || q.Failed != 10 || q.P50 != 10 || q.P95 != 30 || q.PerSecond > 0.1 {
@@ -70,7 +81,7 @@ tiltyard_memory_limit_bytes 1.073741824e+09
 		t.Errorf("lists are %+v", l)
 	}
 	text := must(t, "top", "--once")
-	for _, want := range []string{"tiltyard 1.0 \"quoted\", up 16m", "hold 1.5 KiB of 1.0 GiB", "QueryTable  100", "no jobs run"} {
+	for _, want := range []string{"tiltyard 1.0 \"quoted\", up 16m", "hold 1.5 KiB of 1.0 GiB", "cache holds 2 KiB of 1 MiB; 75.0 % of 120 lookups were hits", "QueryTable  100", "no jobs run"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the view lacks %q:\n%s", want, text)
 		}

@@ -4,7 +4,8 @@
 //
 // The tools are in files by subject: catalog.go, query.go and write.go. Their names, descriptions
 // and arguments are the manual that a model gets, so they state units, limits and the form of
-// filters. Answers are JSON of limited size, see answer.go. The transports are in serve.go.
+// filters. Answers are JSON of limited size, see answer.go. The transports are in serve.go,
+// and the tokens of HTTP in callers.go.
 package mcp
 
 import (

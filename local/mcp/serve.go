@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -44,40 +43,17 @@ func Always(c *client.Client) func(http.Header) (*client.Client, error) {
 	return func(http.Header) (*client.Client, error) { return c, nil }
 }
 
-// ByToken returns a function for [Options] that opens clients with the token of each request, so that
-// a server of HTTP has no rights of its own. All clients use the same connections.
-func ByToken(url string) func(http.Header) (*client.Client, error) {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	return func(header http.Header) (*client.Client, error) {
-		token, ok := bearer(header)
-		if !ok {
-			return nil, errNoToken
-		}
-		return client.New(url, client.Options{Token: token, Transport: transport})
-	}
-}
-
-var errNoToken = errors.New("a request needs a token of the Tiltyard server: Authorization: Bearer TOKEN")
-
-// bearer returns the token of a request.
-func bearer(header http.Header) (token string, ok bool) {
-	scheme, token, _ := strings.Cut(header.Get("Authorization"), " ")
-	token = strings.TrimSpace(token)
-	return token, strings.EqualFold(scheme, "Bearer") && token != ""
-}
-
 // Handler returns a handler of the Streamable HTTP transport. It keeps no sessions. It answers 401 to
-// requests without a token, and 403 to those that a web page may have caused: those with the origin of
-// another host, and those that reach a loopback address under another name, by DNS rebinding, which the
-// handler of the SDK refuses.
-func Handler(server *sdk.Server) http.Handler {
+// requests without a token or with one that callers refuse, and 503 if callers cannot check it. It answers
+// 403 to those that a web page may have caused: those with the origin of another host, and those that reach
+// a loopback address under another name, by DNS rebinding, which the handler of the SDK refuses.
+func Handler(server *sdk.Server, callers *Callers) http.Handler {
 	messages := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxMessageBytes, PropagateRequestCancellation: true,
 	})
 	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, ok := bearer(r.Header); !ok {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, errNoToken.Error(), http.StatusUnauthorized)
+		if err := callers.check(r.Context(), r.Header); err != nil {
+			refuse(w, err)
 			return
 		}
 		messages.ServeHTTP(w, r)
@@ -85,9 +61,9 @@ func Handler(server *sdk.Server) http.Handler {
 }
 
 // Listen serves HTTP until the context ends, and then lets running calls finish for a short time.
-func Listen(ctx context.Context, socket net.Listener, server *sdk.Server) error {
+func Listen(ctx context.Context, socket net.Listener, server *sdk.Server, callers *Callers) error {
 	web := &http.Server{
-		Handler: Handler(server), ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: Handler(server, callers), ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(socket) }()

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
@@ -19,8 +20,9 @@ const (
 	// parquetGroup is the compressed size in bytes at which a row group ends. A writer keeps one group
 	// in memory.
 	parquetGroup = 64 << 20
-	// parquetRows is the number of rows per batch.
-	parquetRows = 8192
+	// A batch has at most parquetRows rows, and about parquetBatch bytes.
+	parquetRows  = 8192
+	parquetBatch = 16 << 20
 )
 
 // ErrPipe is the error for Parquet that does not come from a [File].
@@ -44,7 +46,7 @@ func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
 		return client.Source{}, err
 	}
 	f.HasRows(whole.NumRows())
-	reader, err := pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: parquetRows}, memory.DefaultAllocator)
+	reader, err := pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: batchRows(whole)}, memory.DefaultAllocator)
 	if err != nil {
 		return client.Source{}, err
 	}
@@ -52,7 +54,64 @@ func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
 	if err != nil {
 		return client.Source{}, err
 	}
-	return client.FromReader(rows), nil
+	return withoutIDs(client.FromReader(rows)), nil
+}
+
+// withoutIDs removes the metadata of fields that have no id in the file. The library gives them the id -1, which a table would
+// keep.
+func withoutIDs(rows client.Source) client.Source {
+	metadata := rows.Schema.Metadata()
+	schema := arrow.NewSchema(plainFields(rows.Schema.Fields()), &metadata)
+	batches := rows.Batches
+	return client.Source{Schema: schema, Once: rows.Once, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		for batch, err := range batches {
+			if err == nil {
+				batch = array.NewRecordBatch(schema, batch.Columns(), batch.NumRows())
+			}
+			if !yield(batch, err) {
+				return
+			}
+		}
+	}}
+}
+
+func plainFields(fields []arrow.Field) []arrow.Field {
+	plain := make([]arrow.Field, len(fields))
+	for i, field := range fields {
+		plain[i] = plainField(field)
+	}
+	return plain
+}
+
+func plainField(f arrow.Field) arrow.Field {
+	const key = "PARQUET:field_id"
+	if id, _ := f.Metadata.GetValue(key); id == "-1" {
+		metadata := f.Metadata.ToMap()
+		delete(metadata, key)
+		f.Metadata = arrow.MetadataFrom(metadata)
+	}
+	switch t := f.Type.(type) {
+	case *arrow.StructType:
+		f.Type = arrow.StructOf(plainFields(t.Fields())...)
+	case *arrow.ListType:
+		f.Type = arrow.ListOfField(plainField(t.ElemField()))
+	case *arrow.LargeListType:
+		f.Type = arrow.LargeListOfField(plainField(t.ElemField()))
+	case *arrow.FixedSizeListType:
+		f.Type = arrow.FixedSizeListOfField(t.Len(), plainField(t.ElemField()))
+	}
+	return f
+}
+
+// batchRows returns the number of rows per batch, by the mean size of the rows of each group.
+func batchRows(whole *file.Reader) int64 {
+	rows := int64(parquetRows)
+	for i := range whole.NumRowGroups() {
+		if group := whole.MetaData().RowGroup(i); group.NumRows() > 0 {
+			rows = min(rows, parquetBatch/max(group.TotalByteSize()/group.NumRows(), 1))
+		}
+	}
+	return max(rows, 1)
 }
 
 // parquetWriter writes a Parquet file with Arrow types, in row groups of bounded size.

@@ -21,6 +21,7 @@ import (
 	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
@@ -65,7 +66,7 @@ func TestDocsListTheCommands(t *testing.T) {
 func TestDocsListTheMetrics(t *testing.T) {
 	page := readPage(t, "../../docs/settings.md")
 	var metrics strings.Builder
-	prometheus.New("", time.Now(), memory.NewBudget(1, 1)).Write(&metrics)
+	prometheus.New("", time.Now(), memory.NewBudget(1, 1), func() (none dataset.CacheUsage) { return none }).Write(&metrics)
 	families := regexp.MustCompile(`(?m)^# TYPE (\S+) `).FindAllStringSubmatch(metrics.String(), -1)
 	if len(families) < 10 {
 		t.Errorf("there are %d metrics, want more", len(families))

@@ -161,7 +161,7 @@ func serve(cmd *cobra.Command, begin func(context.Context, *boot.Env, http.Handl
 	if err != nil {
 		return err
 	}
-	numbers := prometheus.New(release.Version(), env.Now(), env.Memory)
+	numbers := prometheus.New(release.Version(), env.Now(), env.Memory, services.CacheUsage)
 	env.Observers, env.Metrics = append(env.Observers, numbers.Observe), numbers.Write
 	handler := newHandler(env, services, sessions)
 	defer holdHeapFloor()()

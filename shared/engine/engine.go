@@ -94,6 +94,9 @@ func New(session *dataset.Session, limits Limits) *Engine {
 	return e
 }
 
+// CacheUsage returns the usage of the cache of table data.
+func (e *Engine) CacheUsage() dataset.CacheUsage { return e.session.CacheUsage() }
+
 // warn logs a warning.
 func (e *Engine) warn(ctx context.Context, message string, about ...slog.Attr) {
 	if e.Logger != nil {

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 
+import lance
 import lancedb
 import numpy
 import pyarrow as pa
@@ -192,6 +193,26 @@ def test_tables_are_copied_between_servers(line, tmp_path):
         assert other.db.list_tables().tables == ["t"]
 
 
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
+def test_blobs_of_native_lance_are_copied(line, tmp_path, version):
+    """Native Lance reads the bytes of a copy, and pyarrow those of a file."""
+    values = [b"inline", None, b"", os.urandom(200_000), os.urandom(5 << 20), os.urandom(6 << 20)]
+    schema = pa.schema([pa.field("id", pa.int64()), pa.field("b", pa.large_binary(), metadata={"lance-encoding:blob": "true"})])
+    rows = pa.table({"id": range(len(values)), "b": values}, schema=schema)
+    if version == "2.2":
+        rows = pa.table([rows["id"], lance.blob_array(values)], schema=pa.schema([schema.field("id"), lance.blob_field("b")]))
+    lance.write_dataset(rows, line.root / "t.lance", data_storage_version=version)
+    line.run("table", "register", "t", "t.lance")
+    line.run("cp", "t", str(tmp_path / "t.parquet"))
+    assert pq.read_table(tmp_path / "t.parquet").sort_by("id")["b"].to_pylist() == values
+    line.run("cp", "t", "u")
+    line.run("cp", str(tmp_path / "t.parquet"), "v")
+    for name in ("u", "v"):
+        found = json.loads(line.run("call", "DescribeTable", name))
+        table = lance.dataset(found["location"])
+        assert table.to_table(blob_handling="all_binary").sort_by("id")["b"].to_pylist() == values, name
+
+
 def test_top_counts_requests(line):
     table = line.db.create_table("t", ROWS)
     for _ in range(5):
@@ -200,6 +221,8 @@ def test_top_counts_requests(line):
     queries = next(one for one in found["operations"] if one["operation"] == "QueryTable")
     assert queries["requests"] == 5 and 0 < queries["p50_ms"] <= queries["p95_ms"] and queries["failed"] == 0
     assert found["memory"]["limit"] > 0 and found["jobs"] == []
+    cache = found["cache"]
+    assert 0 < cache["held"] < cache["limit"] and cache["hits"] > 0 and cache["misses"] > 0 and 0 < cache["hit_rate"] < 1
 
 
 def test_bash_completes_names(line):

@@ -68,18 +68,47 @@ def over_stdio(server, token, *flags):
 
 
 @contextlib.contextmanager
-def over_http(server, token, *flags):
-    """What a client needs to reach a command that has no token of its own."""
-    environment = {"PATH": os.environ["PATH"], "TILTYARD_URL": server.url, "HOME": str(server.root.parent)}
+def listening(url, home, *flags):
+    """The address of a command that serves HTTP for the server at url. It has no token of its own."""
+    environment = {"PATH": os.environ["PATH"], "TILTYARD_URL": url, "HOME": str(home)}
     command = [str(binary()), "mcp", "--listen", "127.0.0.1:0", *flags]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         try:
-            url = re.search(r" at (http://127\.0\.0\.1:\d+/), ", process.stderr.readline())[1]
-            header = {"Authorization": f"Bearer {token}"}
-            yield lambda: Client(streamable_http_client(url, http_client=httpx2.AsyncClient(headers=header)))
+            yield re.search(r" at (http://127\.0\.0\.1:\d+/), ", process.stderr.readline())[1]
         finally:
             process.terminate()
     assert process.returncode == 0
+
+
+def http_client(url, **settings):
+    """A client of a command that serves HTTP."""
+    return Client(streamable_http_client(url, http_client=httpx2.AsyncClient(**settings)))
+
+
+@contextlib.contextmanager
+def over_http(server, token, *flags):
+    """What a client needs to reach a command that serves HTTP."""
+    with listening(server.url, server.root.parent, *flags) as url:
+        yield lambda: http_client(url, headers={"Authorization": f"Bearer {token}"})
+
+
+class Renewed(httpx2.Auth):
+    """Sends the tokens in turn, the next one after each 401, as a client that renews its token."""
+
+    def __init__(self, *tokens):
+        self.tokens, self.refusals = list(tokens), []
+
+    def auth_flow(self, request):
+        while True:
+            if self.tokens[0]:
+                request.headers["Authorization"] = f"Bearer {self.tokens[0]}"
+            answer = yield request
+            if answer.status_code != 401:
+                return
+            self.refusals.append(answer.headers["WWW-Authenticate"])
+            if len(self.tokens) == 1:
+                return
+            del self.tokens[0]
 
 
 def use(client, do):
@@ -168,12 +197,39 @@ def test_policies_hold(server, connect):
         use(client, talk)
 
 
-def test_a_wrong_token_is_refused(server, connect):
+def test_a_wrong_token_is_refused(server):
     async def talk(agent):
         assert "token" in await refused(agent, "list_tables")
 
-    with connect(server, "wrong") as client:
+    with over_stdio(server, "wrong") as client:
         use(client, talk)
+
+
+def test_over_http_a_wrong_token_gets_401_and_may_be_replaced(server):
+    tokens = Renewed("", "wrong", GRACE)
+    with listening(server.url, server.root.parent) as url:
+        found = use(lambda: http_client(url, auth=tokens), lambda agent: ask(agent, "list_tables"))
+    assert found["tables"] == ["open/notes"]
+    assert tokens.refusals == ["Bearer", 'Bearer error="invalid_token"']
+
+
+def test_over_http_a_wrong_token_ends_the_conversation(server):
+    tokens = Renewed("wrong")
+    with listening(server.url, server.root.parent) as url, pytest.raises(ExceptionGroup) as failed:
+        use(lambda: http_client(url, auth=tokens), lambda agent: ask(agent, "list_tables"))
+    assert failed.value.subgroup(MCPError) and tokens.refusals
+
+
+def test_over_http_an_unreachable_server_is_no_wrong_token(server, tmp_path):
+    answers = []
+
+    async def note(answer):
+        answers.append((answer.status_code, "Retry-After" in answer.headers))
+
+    with listening("http://127.0.0.1:1", tmp_path) as url, pytest.raises(ExceptionGroup):
+        settings = {"headers": {"Authorization": f"Bearer {server.token}"}, "event_hooks": {"response": [note]}}
+        use(lambda: http_client(url, **settings), lambda agent: ask(agent, "list_tables"))
+    assert set(answers) == {(503, True)}
 
 
 def test_configurations_start_the_command(server):

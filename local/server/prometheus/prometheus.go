@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/process/memory"
 )
 
@@ -31,6 +32,7 @@ type Metrics struct {
 	release string
 	started time.Time
 	memory  *memory.Budget
+	cache   func() dataset.CacheUsage
 
 	mu       sync.Mutex
 	answers  map[answer]int64
@@ -54,10 +56,10 @@ type measured struct {
 	storageRead, storageWritten int64 // bytes
 }
 
-// New returns metrics of a program that started at now. They include its release, and the memory
-// that requests and jobs use.
-func New(release string, now time.Time, memory *memory.Budget) *Metrics {
-	return &Metrics{release: release, started: now, memory: memory, answers: map[answer]int64{}, measured: map[string]*measured{}}
+// New returns metrics of a program that started at now. They include its release, the memory that
+// requests and jobs use, and the usage of the cache.
+func New(release string, now time.Time, memory *memory.Budget, cache func() dataset.CacheUsage) *Metrics {
+	return &Metrics{release: release, started: now, memory: memory, cache: cache, answers: map[answer]int64{}, measured: map[string]*measured{}}
 }
 
 // Observe counts a request.
@@ -103,6 +105,15 @@ func (m *Metrics) Write(w io.Writer) {
 	p.sample("tiltyard_memory_limit_bytes", float64(m.memory.Limit()))
 	p.family("tiltyard_memory_refused_total", "counter", "Requests for memory that were refused because others held it.")
 	p.sample("tiltyard_memory_refused_total", float64(held.Refused))
+	cache := m.cache()
+	p.family("tiltyard_cache_hits_total", "counter", "Parts of tables that were found in the cache.")
+	p.sample("tiltyard_cache_hits_total", float64(cache.Hits))
+	p.family("tiltyard_cache_misses_total", "counter", "Parts of tables that were not found in the cache.")
+	p.sample("tiltyard_cache_misses_total", float64(cache.Misses))
+	p.family("tiltyard_cache_held_bytes", "gauge", "Memory that the cache holds.")
+	p.sample("tiltyard_cache_held_bytes", float64(cache.HeldBytes))
+	p.family("tiltyard_cache_limit_bytes", "gauge", "Memory that the cache may hold.")
+	p.sample("tiltyard_cache_limit_bytes", float64(cache.LimitBytes))
 	_ = p.Flush()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"tiltyard/local/server/prometheus"
 	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol/operations"
 	"tiltyard/shared/storage/objectstore"
@@ -16,7 +17,9 @@ import (
 
 func TestMetricsPageCountsServedRequests(t *testing.T) {
 	requests := memory.NewBudget(1000, 800)
-	m := prometheus.New(`1.0 "quoted"`, time.Unix(1_700_000_000, 0), requests)
+	m := prometheus.New(`1.0 "quoted"`, time.Unix(1_700_000_000, 0), requests, func() dataset.CacheUsage {
+		return dataset.CacheUsage{Hits: 70, Misses: 30, HeldBytes: 500, LimitBytes: 600}
+	})
 	query, _ := operations.Lookup("QueryTable")
 	m.Observe(&httpapi.Served{Operation: query, Status: 200, Duration: 3 * time.Millisecond, Received: 10, Sent: 100, Storage: new(objectstore.Usage)})
 	m.Observe(&httpapi.Served{Operation: query, Status: 200, Duration: 5 * time.Millisecond, Storage: new(objectstore.Usage)})
@@ -47,6 +50,10 @@ func TestMetricsPageCountsServedRequests(t *testing.T) {
 		"tiltyard_memory_peak_bytes 700\n",
 		"tiltyard_memory_limit_bytes 1000\n",
 		"tiltyard_memory_refused_total 0\n",
+		"# TYPE tiltyard_cache_hits_total counter\ntiltyard_cache_hits_total 70\n",
+		"tiltyard_cache_misses_total 30\n",
+		"tiltyard_cache_held_bytes 500\n",
+		"tiltyard_cache_limit_bytes 600\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the page lacks %s\n%s", want, &out)

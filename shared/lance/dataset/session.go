@@ -33,6 +33,12 @@ func NewSession(maxCacheBytes uint64, now func() time.Time) *Session {
 	return &Session{Shared: snapshot.Shared{Cache: cache.New(maxCacheBytes)}, now: now, commits: map[string]*commitQueue{}}
 }
 
+// CacheUsage is what the cache of a session holds, and the results of its lookups.
+type CacheUsage = cache.Usage
+
+// CacheUsage returns the present usage of the cache.
+func (s *Session) CacheUsage() CacheUsage { return s.Cache.Usage() }
+
 // Table returns the table at a location, whether or not it exists. hint is a version that it is
 // known to have had, or 0. The first lookup reads that version in parallel with the listing.
 func (s *Session) Table(at objectstore.Location, hint uint64) *Table {

@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/events/outbox/forward"
 	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/jobs"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/service/access"
 	"tiltyard/shared/service/data"
@@ -50,6 +51,8 @@ type Services struct {
 	// Announce schedules the announcement of changes that no poll has announced; nil if there are no
 	// events.
 	Announce func(ctx context.Context) error
+	// CacheUsage returns the usage of the cache of table data.
+	CacheUsage func() dataset.CacheUsage
 }
 
 // Options configure the services. The zero value of a field means its default.
@@ -82,7 +85,7 @@ func Open(stores tables.Stores, opts Options) Services {
 	tables := tables.Open(stores)
 	tables.Announcer.ForwardTo(opts.EventAddress, opts.EventTarget)
 	keeper := maintain.Open(tables, opts.RequestTimeout)
-	all := Services{Keeper: keeper, Follow: func(ctx context.Context) error { return refresh.SuggestAll(ctx, tables) }, Routes: slices.Concat(
+	all := Services{Keeper: keeper, CacheUsage: tables.Rows.CacheUsage, Follow: func(ctx context.Context) error { return refresh.SuggestAll(ctx, tables) }, Routes: slices.Concat(
 		namespace.New(tables.Names, tables.Jobs).Routes(),
 		access.New(tables.Names).Routes(),
 		table.New(tables).Routes(),

@@ -32,7 +32,7 @@ var mayImport = map[string]string{
 	"local/server/handover":                  "process/backoff",
 	"local/server/session":                   "protocol/auth http/httpapi protocol",
 	"local/server/sample":                    "client http/httpapi protocol",
-	"local/server/prometheus":                "http/httpapi process/memory",
+	"local/server/prometheus":                "http/httpapi lance/dataset process/memory",
 	"shared/storage/format":                  "protocol",
 	"shared/boot":                            "boot/traced events/outbox/forward process/tracing =engine/udf engine/udf/executor engine/udf/wasm engine/udf/wasm/frame jobs/transaction process/memory tables/vending arrow/arrowipc http/audit protocol/auth http/httpapi jobs/idempotency jobs http/metrics storage/objectstore process/requestid protocol storage/record process/release catalog/result catalog/secretbox storage/cloud tables/stores",
 	"shared/http/metrics":                    "http/httpapi",

@@ -12,6 +12,7 @@ import (
 	"math"
 
 	"github.com/maypok86/otter/v2"
+	"github.com/maypok86/otter/v2/stats"
 )
 
 // A Cache holds decoded parts of tables: manifests, file footers, deletion vectors, columns. One
@@ -47,6 +48,7 @@ func New(maxBytes uint64) *Cache {
 		entries: otter.Must(&otter.Options[key, cached]{
 			MaximumWeight: maxBytes,
 			Weigher:       func(_ key, c cached) uint32 { return c.bytes },
+			StatsRecorder: stats.NewCounter(), // striped, so that lookups do not contend for one counter
 			// Evict in the calling goroutine: on a busy machine a separate one would be late.
 			Executor: func(leave func()) { leave() },
 		}),
@@ -84,6 +86,22 @@ func PutGrowing(c *Cache, object, part string, value any, bytes, later int64) {
 
 // RecountBytes is the growth after which a cached value is put again with its new size.
 const RecountBytes = 64 << 10
+
+// Usage is what a cache holds, and the results of its lookups since it was made.
+type Usage struct {
+	Hits, Misses int64
+	HeldBytes    int64
+	LimitBytes   int64
+}
+
+// Usage returns the present usage. It may evict entries that are due.
+func (c *Cache) Usage() Usage {
+	counted := c.entries.Stats()
+	return Usage{
+		Hits: int64(counted.Hits), Misses: int64(counted.Misses), HeldBytes: int64(c.entries.WeightedSize()),
+		LimitBytes: int64(min(c.max, math.MaxInt64)),
+	}
+}
 
 // MaxBytes returns the approximate capacity in bytes.
 func (c *Cache) MaxBytes() uint64 { return c.max }
