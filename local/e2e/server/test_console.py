@@ -151,7 +151,8 @@ def ids(page) -> list[int]:
 
 def shown(page) -> int:
     """How many rows the page says there are."""
-    return int(re.match(r"([\d,]+) row", page.locator(".told").inner_text()).group(1).replace(",", ""))
+    told = page.locator(".told", has_text=re.compile(r"^\s*[\d,]+ row"))
+    return int(told.inner_text().split()[0].replace(",", ""))
 
 
 def press(page, name: str) -> None:

@@ -96,7 +96,7 @@ def download(page, tmp_path, format: str):
 @pytest.fixture(scope="module")
 def long(server, module_space) -> pa.Table:
     """The rows of a table that is longer than one batch of an answer, by far."""
-    wire, count = server.wire(), 250_000
+    wire, count = server.wire(), 130_000
     rows = pa.table({"n": np.arange(count), "text": [f'row "{i}", of many' for i in range(count)], "raw": [i.to_bytes(4, "big") for i in range(count)]})
     assert wire.upload(f"/v1/table/{module_space}$long/create", rows).status == 200
     wire.close()
@@ -121,6 +121,35 @@ def test_downloads_hold_any_number_of_rows(page, long, module_space, tmp_path, f
         read = [json.loads(line) for line in file.read_text().splitlines()]
         assert [line["n"] for line in read] == want["n"].to_pylist() and read[-1]["text"] == want["text"][-1].as_py()
     assert page.evaluate("window.pieces.length") > 1  # it was not kept in memory as a whole
+
+
+@pytest.mark.parametrize("format", ["CSV", "JSON lines"])
+@pytest.mark.embedded("the page does not see what serves it")
+def test_downloads_come_in_parts_behind_a_gateway(page, long, db, module_space, tmp_path, format):
+    """The gateway carries at most 3,000 rows in an answer; rows that are inserted meanwhile are of another version."""
+    visit(page, module_space, "long", q="n >= 120000")
+    parts = []
+
+    def gateway(route):
+        asked = route.request.post_data_json
+        if asked.get("k", 10_000) > 3000:
+            return route.fulfill(status=413, json={"error": "the answer is too large"})
+        parts.append((asked["offset"], asked["k"], asked.get("version")))
+        if len(parts) == 2:
+            db.open_table("long", namespace_path=[module_space]).add(long.slice(129_000))
+        return route.continue_()
+
+    page.route("**/query", gateway)
+    file = download(page, tmp_path, format)
+    rows = len(file.read_text().splitlines()) - (format == "CSV")
+    assert [(offset, k) for offset, k, _ in parts] == [(0, 2500), (2500, 2500), (5000, 2500), (7500, 2500)]
+    assert len({version for _, _, version in parts[1:]}) == 1 and rows == 10_000
+    db.open_table("long", namespace_path=[module_space]).restore(parts[1][2])
+    page.unroute("**/query")
+    page.route("**/query", lambda route: route.fulfill(status=413, json={"error": "the answer is too large"}))
+    page.locator("summary", has_text="Download").click()
+    page.get_by_role("button", name="Arrow file", exact=True).click()
+    page.locator("#said", has_text="the answer is too large").wait_for()
 
 
 @pytest.mark.embedded("the page does not see what serves it")

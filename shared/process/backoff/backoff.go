@@ -9,6 +9,9 @@ import (
 
 // Sleep waits for a time. It returns the error of the context if the context ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

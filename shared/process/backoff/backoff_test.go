@@ -30,6 +30,21 @@ func TestForEndsWithItsContext(t *testing.T) {
 	})
 }
 
+func TestSleepOfNoTimeReturnsTheErrorOfItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	for _, d := range []time.Duration{0, -time.Second} {
+		if err := backoff.Sleep(ctx, d); err != nil {
+			t.Error(err)
+		}
+	}
+	cancel()
+	for range 100 {
+		if err := backoff.Sleep(ctx, 0); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v, want that of the context", err)
+		}
+	}
+}
+
 func TestBackoffStaysBelowItsLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for attempt := range 100 {
