@@ -51,6 +51,7 @@ def condition(rng: random.Random, depth: int = 0) -> str:
             f"name LIKE '%{quoted[:1]}%'",
             f"lower(name) IN ('red', 'blue', '{quoted}')",
             "name IS NULL",
+            f"(name IS DISTINCT FROM '{quoted}')",
             "small IS NOT NULL",
             "ok",
             "ok IS TRUE",

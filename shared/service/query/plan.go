@@ -59,12 +59,15 @@ func isRating(name string) bool { return name == distanceColumn || name == score
 
 // where divides a condition into the search for words and the filter.
 func (p *plan) where(condition syntax.Expr) error {
-	var rest []string
+	var rest syntax.Expr
 	for _, part := range conjuncts(condition) {
 		call := callOf(part, match)
 		switch {
+		case call == nil && rest == nil:
+			rest = part
+			continue
 		case call == nil:
-			rest = append(rest, part.String())
+			rest = &syntax.Binary{Op: syntax.And, L: rest, R: part}
 			continue
 		case p.request.FullTextQuery != nil:
 			return sql.Errorf(sql.ErrUnsupported, call.Pos(), "match twice")
@@ -88,11 +91,13 @@ func (p *plan) where(condition syntax.Expr) error {
 		}
 		p.request.FullTextQuery.Text = texts[0]
 	}
-	p.request.Filter = strings.Join(rest, " AND ")
+	if rest != nil {
+		p.request.Filter = rest.String()
+	}
 	return nil
 }
 
-// conjuncts returns the operands of the outermost ANDs, in parentheses where an OR needs them.
+// conjuncts returns the operands of the outermost ANDs.
 func conjuncts(e syntax.Expr) []syntax.Expr {
 	if e == nil {
 		return nil

@@ -82,6 +82,9 @@ func TestStatementsSelect(t *testing.T) {
 		{`SELECT count(*) AS n FROM docs WHERE "Year" > 2001`, "", `{"n":3}`},
 		{"SELECT count(*) FROM docs VERSION AS OF 1", "", `{"count(*)":4}`},
 		{"SELECT id FROM docs VERSION AS OF $v WHERE id > 3", `{"v": 1}`, `{"id":4}`},
+		{"SELECT id FROM docs WHERE (title IS DISTINCT FROM 'a bird') AND id > 2", "", `{"id":3} {"id":4}`},
+		{"SELECT id FROM docs WHERE (id = 1 OR id = 3) AND match(title, 'red') AND (title IS DISTINCT FROM 'red fish') AND id < 9", "", `{"id":3}`},
+		{"SELECT _rowid AS at FROM docs WHERE id = 5", "", `{"at":4294967296}`},
 
 		// Nulls are largest: last in ascending order, first in descending order.
 		{`SELECT id FROM docs ORDER BY "Year"`, "", `{"id":1} {"id":4} {"id":3} {"id":5} {"id":2}`},
