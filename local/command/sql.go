@@ -1,8 +1,11 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,29 +14,29 @@ import (
 	"tiltyard/shared/protocol/queryapi"
 )
 
-// newSQLCommand runs a statement in SQL.
+// newSQLCommand runs a statement in SQL, or those that somebody types.
 func newSQLCommand(s *session) *cobra.Command {
 	var parameters []string
-	cmd := s.command("sql STATEMENT", "Run an SQL statement", exactly(1), func(r *run) error {
-		req := &queryapi.StatementRequest{Query: r.args[0]}
-		if r.args[0] == "-" {
-			text, err := io.ReadAll(r.cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
-			req.Query = string(text)
-		}
-		var err error
-		if req.Parameters, err = statementParameters(r.cmd, parameters); err != nil {
-			return err
-		}
-		rows, err := patiently(r, func() (*client.Rows, error) { return r.client.ExecuteStatement(r.ctx, req) })
+	cmd := s.command("sql [STATEMENT]", "Run an SQL statement", atMost(1), func(r *run) error {
+		values, err := statementParameters(r.cmd, parameters)
 		if err != nil {
 			return err
 		}
-		return s.showRows(r.cmd, rows, true, "LIMIT")
+		if len(r.args) == 0 {
+			return s.typedStatements(r, values)
+		}
+		text := r.args[0]
+		if text == "-" {
+			all, err := io.ReadAll(r.cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			text = string(all)
+		}
+		return s.statement(r, text, values)
 	})
-	cmd.Long = `Run an SQL statement; - reads it from standard input. A statement reads one table:
+	cmd.Long = `Run an SQL statement; - reads it from standard input. Without a statement, a prompt on the terminal runs those
+that are typed. A statement reads one table:
 
   [EXPLAIN [ANALYZE]] SELECT columns FROM table [VERSION AS OF n] [BRANCH 'name']
   [WHERE condition] [ORDER BY column [DESC], ...] [LIMIT n] [OFFSET n]
@@ -47,6 +50,51 @@ with words. $name in the statement is a value of --param. Rows come in the forms
   tiltyard sql 'EXPLAIN ANALYZE SELECT count(*) FROM docs' -o json`
 	cmd.Flags().StringArrayVar(&parameters, "param", nil, "NAME=VALUE, the value of $NAME: JSON, or a text if it is not JSON; @FILE has a vector, as JSON or .npy")
 	return cmd
+}
+
+// statement runs a statement and shows its rows.
+func (s *session) statement(r *run, text string, values map[string]json.RawMessage) error {
+	req := &queryapi.StatementRequest{Query: text, Parameters: values}
+	rows, err := patiently(r, func() (*client.Rows, error) { return r.client.ExecuteStatement(r.ctx, req) })
+	if err != nil {
+		return err
+	}
+	return s.showRows(r.cmd, rows, true, "LIMIT")
+}
+
+// typedStatements runs the statements that somebody types on a terminal, each within --timeout.
+func (s *session) typedStatements(r *run, values map[string]json.RawMessage) error {
+	in, ok := r.cmd.InOrStdin().(*os.File)
+	if !ok || !terminal(in) {
+		return usagef("give a STATEMENT, or - to read it from standard input")
+	}
+	type console struct {
+		io.Reader
+		io.Writer
+	}
+	r.ctx = r.cmd.Context() // people take their time
+	p := newPrompt(console{in, r.cmd.OutOrStdout()}, rawTerminal(in), func() []string { return statementNames(r) })
+	say(r.cmd, "A statement ends with a semicolon. Tab completes names; exit ends.")
+	for {
+		text, err := p.read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if text == "" {
+			continue
+		}
+		err = s.bounded(r.cmd, func(ctx context.Context) error {
+			one := *r
+			one.ctx = ctx
+			return s.statement(&one, text, values)
+		})
+		if err != nil {
+			say(r.cmd, "%v", err)
+		}
+	}
 }
 
 // statementParameters returns the values of --param.

@@ -16,21 +16,6 @@ var comparesVectors = map[string]bool{"vector_dedup": true, "vector_duplicate_pa
 
 // from reads the name of the one table.
 func (p *parser) from() ([]Name, error) {
-	parts, err := p.table()
-	if err != nil {
-		return nil, err
-	}
-	switch t := p.peek(); {
-	case t.isOp("(") && len(parts) == 1 && comparesVectors[parts[0].Text]:
-		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "%s in FROM, which compares the vectors of rows", parts[0].Text)
-	case t.isOp("("):
-		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "a function in place of the table in FROM (write FROM table, function(…) AS name)")
-	}
-	return parts, p.noAlias()
-}
-
-// table reads the name of a table and of the namespaces before it.
-func (p *parser) table() ([]Name, error) {
 	var parts []Name
 	for {
 		if p.peek().isOp("(") {
@@ -41,9 +26,16 @@ func (p *parser) table() ([]Name, error) {
 			return nil, err
 		}
 		if parts = append(parts, name); !p.takeOp(".") {
-			return parts, nil
+			break
 		}
 	}
+	switch t := p.peek(); {
+	case t.isOp("(") && len(parts) == 1 && comparesVectors[parts[0].Text]:
+		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "%s in FROM, which compares the vectors of rows", parts[0].Text)
+	case t.isOp("("):
+		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "a function in place of the table in FROM (write FROM table, function(…) AS name)")
+	}
+	return parts, p.noAlias()
 }
 
 // noAlias refuses another name of the table.

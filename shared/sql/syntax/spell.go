@@ -108,14 +108,8 @@ func Identifier(name string) string {
 
 // IsBare reports whether Identifier writes a name without backticks.
 func IsBare(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		if c != '_' && !('a' <= c && c <= 'z') && !(i > 0 && isDigit(c)) {
-			return false
-		}
-	}
 	_, reserved := slices.BinarySearch(reservedWords, name)
-	return name != "" && !reserved
+	return isPlain(name) && !reserved
 }
 
 // reservedWords are the column names that lancedb 0.40 writes in backticks, sorted. They come from a view

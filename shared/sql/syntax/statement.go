@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tiltyard/shared/sql"
 )
@@ -163,8 +164,12 @@ func (p *parser) outputs(s *Statement) error {
 
 // fromVersion reads the name of the table, and which version of it is meant.
 func (p *parser) fromVersion(s *Statement) (err error) {
-	if s.From, err = p.table(); err != nil {
-		return err
+	for more := true; more; more = p.takeOp(".") {
+		name, err := p.tableName()
+		if err != nil {
+			return err
+		}
+		s.From = append(s.From, name)
 	}
 	if p.takeWords("VERSION", "AS", "OF") {
 		if s.Version, err = p.count("VERSION AS OF"); err != nil {
@@ -176,6 +181,43 @@ func (p *parser) fromVersion(s *Statement) (err error) {
 		s.Branch = p.take().text
 	}
 	return p.noAlias()
+}
+
+// tableName reads a part of the name of a table. Without quotes it has no upper-case letters, which other engines would
+// read as lower-case ones.
+func (p *parser) tableName() (Name, error) {
+	t := p.peek()
+	switch {
+	case t.isOp("("):
+		return Name{}, sql.Errorf(sql.ErrUnsupported, t.pos, "subqueries")
+	case t.kind != tokWord && t.kind != tokQuoted:
+		return Name{}, p.unexpected("the name of a table")
+	case t.kind == tokWord && !isPlain(t.text):
+		return Name{}, sql.Errorf(sql.ErrUnsupported, t.pos, "%s as the name of a table without quotes (write \"%s\")", t.text, t.text)
+	}
+	p.next++
+	return Name{Text: t.text, Quoted: t.kind == tokQuoted}, nil
+}
+
+// isPlain reports whether a name has only the letters a-z, digits and _, and does not begin with a digit.
+func isPlain(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c != '_' && !('a' <= c && c <= 'z') && !(i > 0 && isDigit(c)) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// TableName returns the name of a table as it is written in a statement.
+func TableName(id []string) string {
+	parts := slices.Clone(id)
+	for i, part := range parts {
+		if !isPlain(part) {
+			parts[i] = quote(part, '"')
+		}
+	}
+	return strings.Join(parts, ".")
 }
 
 // orderKeys reads the expressions of ORDER BY.

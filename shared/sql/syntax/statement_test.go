@@ -26,6 +26,7 @@ func TestParseStatement(t *testing.T) {
 		{"SELECT a FROM t ORDER BY a, b ASC NULLS FIRST, c DESC, d DESC NULLS LAST LIMIT ALL", nil, "SELECT a AS a FROM t ORDER BY a, b NULLS FIRST, c DESC NULLS FIRST, d DESC"},
 		{"SELECT version FROM branch WHERE version = 1", nil, "SELECT version AS version FROM branch WHERE version = 1"},
 		{"SELECT - $a FROM t WHERE x = $a AND y = $b LIMIT $n", map[string]Expr{"a": five, "b": &Text{Value: "it's"}, "n": &Number{Text: "3"}}, "SELECT -(-5) AS -$a FROM t WHERE x = -5 AND y = 'it''s' LIMIT 3"},
+		{"SELECT a FROM sample.table_2.select WHERE a = 1", nil, "SELECT a AS a FROM sample.table_2.select WHERE a = 1"},
 	} {
 		s, err := ParseStatement(c.text, c.parameters)
 		if err != nil {
@@ -34,6 +35,24 @@ func TestParseStatement(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, s.describe()); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", c.text, diff)
+		}
+	}
+}
+
+func TestTableNameIsReadAgain(t *testing.T) {
+	for want, id := range map[string][]string{"sample.films": {"sample", "films"}, `a."My Docs"."it""s"._1`: {"a", "My Docs", `it"s`, "_1"}, `"1"`: {"1"}} {
+		got := TableName(id)
+		s, err := ParseStatement("SELECT * FROM "+got, nil)
+		if err != nil || got != want {
+			t.Errorf("%q: got %s, %v, want %s", id, got, err, want)
+			continue
+		}
+		var read []string
+		for _, part := range s.From {
+			read = append(read, part.Text)
+		}
+		if diff := cmp.Diff(id, read); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", got, diff)
 		}
 	}
 }
