@@ -111,12 +111,15 @@ func (h *house) insertInto(t *testing.T, branch string, from, to int64) {
 	}
 }
 
-// work runs jobs for a time d. The jobs do not notice its end in advance.
+// work runs jobs for a time d. The jobs do not notice its end in advance. It ends just before whole seconds, in which
+// messages become due: a message that is received at the very end would be held for two minutes.
 func (h *house) work(t *testing.T, d time.Duration) {
+	const rest = time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	defer time.AfterFunc(d, stop).Stop()
+	defer time.AfterFunc(d-rest, stop).Stop()
 	h.worker.Serve(ctx, 1)
+	time.Sleep(rest)
 }
 
 // look returns the ids in the table and the number of its fragments.
