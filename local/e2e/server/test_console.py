@@ -777,14 +777,14 @@ def test_changes_are_made_by_forms(page, db, module_space):
     page.get_by_role("cell", name="genre_idx", exact=True).wait_for()
     assert [index.index_type for index in table.list_indices()] == ["Bitmap"]
     visit(page, module_space, "changed", tab="versions")
-    for title, button in (("Tag a version", "Tag"), ("Restore a version", "Restore")):
+    for title, button, done in (("Tag a version", "Tag", "is tagged before"), ("Restore a version", "Restore", "is restored")):
         page.get_by_text(title).click()
         form = page.locator(".action", has_text=title)
         form.locator("input[name=version]").fill("1")
         if button == "Tag":
             form.locator("input[name=tag]").fill("before")
         form.get_by_role("button", name=button, exact=True).click()
-        page.locator("#said", has_text="Version 1 is").wait_for()
+        page.locator("#said", has_text=f"Version 1 {done}").wait_for()
     expect(page.locator(".badge", has_text="before")).to_be_visible()
     assert table.tags.get_version("before") == 1
     table.checkout_latest()

@@ -22,7 +22,7 @@ export function Give({ names, byPolicies }) {
     <details class="give">
       <summary>Give somebody read access</summary>
       <form class="row" onSubmit={give}>
-        <Field label="A name for their key, or issuer#subject of their tokens"><input name="who" required pattern="[^\s]+" autocomplete="off" /></Field>
+        <Field label="A name for their key, or issuer#user of their tokens"><input name="who" required pattern="[^\s]+" autocomplete="off" /></Field>
         <button class="main">Show how</button>
       </form>
       {given && <Steps names={names} byPolicies={byPolicies} {...given} />}
