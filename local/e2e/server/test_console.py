@@ -124,8 +124,13 @@ def settle(page) -> None:
 
 def visit(page, space: str, table: str = "movies", **parameters) -> None:
     """Opens the page of the table, without loading it again."""
-    page.evaluate("hash => { location.hash = hash; }", f"#/table/{space}/{table}?{urllib.parse.urlencode(parameters)}")
-    page.wait_for_function("hash => location.hash === hash", arg=page.evaluate("location.hash"))
+    go = """hash => new Promise((drawn) => {
+      const before = location.hash, next = () => requestAnimationFrame(() => requestAnimationFrame(drawn));
+      addEventListener("hashchange", next, { once: true });
+      location.hash = hash;
+      if (location.hash === before) { removeEventListener("hashchange", next); drawn(); }
+    })"""
+    page.evaluate(go, f"#/table/{space}/{table}?{urllib.parse.urlencode(parameters)}")
     page.locator("#tab-content").wait_for()
     page.wait_for_timeout(50)
     settle(page)
