@@ -211,6 +211,7 @@ def listed(page) -> list[str]:
     return page.locator("tbody td:first-child a").all_inner_texts()
 
 
+@pytest.mark.embedded("the times of versions in S3 are whole seconds")
 def test_versions_are_filtered_by_text_and_time(page, db, wire, module_space):
     table = db.create_table("dated", pa.table({"id": range(40)}), namespace_path=[module_space])
     for i in range(30):
