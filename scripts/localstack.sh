@@ -73,7 +73,7 @@ cat >"$lib/java/21/bin/java" <<SHELL
 #!/bin/sh
 while [ "\$1" != -port ]; do shift; done
 echo "\$\$" >'$work/dynamodb'
-SERVICES=dynamodb BIND_HOST=127.0.0.1 GATEWAY_PORT=\$2 IOT_MTLS_ENABLED=0 exec '$ministack/bin/ministack'
+SERVICES=dynamodb BIND_HOST=127.0.0.1 GATEWAY_PORT=\$2 IOT_MTLS_ENABLED=0 exec '$ministack/bin/python' '$ministack/bin/ministack'
 SHELL
 chmod +x "$lib/java/21/bin/java"
 
