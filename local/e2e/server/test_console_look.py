@@ -1,8 +1,8 @@
 """The look of ten pages of the console, compared with the pictures in the folder look.
 
 Each pixel of a picture is the average of a cell of 8 by 8 pixels of the page. So colours, sizes and places of things
-count, and the edges of letters do not. The pictures are valid for the fonts with which they were taken. On machines
-with other fonts the test is skipped. make look takes the pictures again.
+count, and the edges of letters do not. The pictures are valid for the browser and the fonts with which they were taken.
+On machines with others the test is skipped. make look takes the pictures again.
 """
 
 from __future__ import annotations
@@ -132,12 +132,12 @@ def test_pages_look_as_their_pictures(browser, own_server, tmp_path):
     page.set_default_timeout(WAIT)
     page.goto(f"{own_server.url}/console/")
     page.locator("input[name=token]").wait_for()
-    fonts, renew = page.evaluate(MEASURE), os.environ.get("LOOK") == "renew"
+    fonts, renew = {"chromium": browser.version, **page.evaluate(MEASURE)}, os.environ.get("LOOK") == "renew"
     if renew:
         LOOK.mkdir(exist_ok=True)
         FONTS.write_text(json.dumps(fonts) + "\n")
     elif fonts != (of := json.loads(FONTS.read_text())):
-        pytest.skip(f"*** the look of the console was NOT compared: the pictures were taken with other fonts (widths {of}, here {fonts}) ***")
+        pytest.skip(f"*** the look of the console was NOT compared: the pictures were taken with another browser or other fonts (version and widths {of}, here {fonts}) ***")
 
     gallery = Gallery(page, tmp_path)
     gallery.compare("sign-in")
