@@ -119,7 +119,7 @@ var mayImport = map[string]string{
 	"shared/protocol/versionapi":             "=protocol protocol/tableapi",
 
 	"shared/engine/udf/expression": "=engine/udf process/memory protocol sql arrow/take",
-	"local/command":                "client arrow/rowjson process/float16 process/release mcp rowfile storage/outage protocol",
+	"local/command":                "client arrow/rowjson process/float16 process/release mcp rowfile storage/outage protocol sql/syntax",
 	"local/mcp":                    "client arrow/rowjson rowfile protocol",
 	"local/rowfile":                "client arrow/rowjson protocol",
 
