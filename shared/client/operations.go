@@ -230,7 +230,8 @@ func (c *Client) FetchTableBlobs(ctx context.Context, req *queryapi.FetchBlobsRe
 }
 
 // ExecuteStatement calls POST /v1/sql: run an SQL statement. A statement reads one table, with the rights of
-// QueryTable on it. Rows come in the forms of QueryTable, but not in storage. Only Tiltyard has this operation.
+// QueryTable on it, or of the operation that counts or explains. Rows come in the forms of QueryTable, but not
+// in storage. Only Tiltyard has this operation.
 func (c *Client) ExecuteStatement(ctx context.Context, req *queryapi.StatementRequest) (*Rows, error) {
 	return askRows(ctx, c, "ExecuteStatement", req)
 }

@@ -48,7 +48,7 @@ var Operations = []protocol.Operation{
 	{
 		Name: "ExecuteStatement", Methods: protocol.ByPost, Path: "/v1/sql", Group: protocol.GroupQuery, Access: protocol.Read, Origin: protocol.Own,
 		Request: new(StatementRequest), Response: new(protocol.Rows), Summary: "Run an SQL statement",
-		Note:      "A statement reads one table, with the rights of QueryTable on it. Rows come in the forms of QueryTable, but not in storage.",
+		Note:      "A statement reads one table, with the rights of QueryTable on it, or of the operation that counts or explains. Rows come in the forms of QueryTable, but not in storage.",
 		LeastBody: `{"query":"SELECT * FROM a"}`,
 	},
 	{

@@ -22,7 +22,7 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Execute runs a statement in SQL, with the rights of QueryTable on the table that it reads.
+// Execute runs a statement in SQL, with the rights of the operation on the table that does the same.
 func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (*protocol.Rows, error) {
 	parameters, err := literals(req.Parameters)
 	if err != nil {
@@ -39,12 +39,25 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 	if err := plan.request.Validate(); err != nil {
 		return nil, err
 	}
-	if err := auth.Admit(ctx, "QueryTable", plan.id); err != nil {
+	if err := auth.Admit(ctx, plan.operation(statement), plan.id); err != nil {
 		return nil, err
 	}
 	return tables.Rows(ctx, s.tables.Open(plan.id, statement.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
 		return plan.run(ctx, rows, statement)
 	})
+}
+
+// operation returns the name of the operation that does what a statement does.
+func (p *plan) operation(s *syntax.Statement) string {
+	switch {
+	case s.Analyze:
+		return "AnalyzeTableQueryPlan"
+	case s.Explain:
+		return "ExplainTableQueryPlan"
+	case p.count != "":
+		return "CountTableRows"
+	}
+	return "QueryTable"
 }
 
 // run executes a plan over the table.
