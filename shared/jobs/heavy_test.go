@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,9 @@ import (
 // houses are light workers and those of heavy work over one storage.
 type houses struct {
 	light, heavy *house
-	done         map[string]string // the workers that have done each unit
+
+	mu   sync.Mutex        // guards done: both workers note what they do
+	done map[string]string // the workers that have done each unit
 }
 
 // newHouses returns workers that do jobs of a kind, whose stages note who does them.
@@ -37,6 +40,8 @@ func (h *houses) did(by string, r *jobs.Run) {
 	if of > 1 {
 		name = fmt.Sprint(name, part)
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.done[name] += by + " "
 }
 
@@ -66,6 +71,8 @@ func (h *houses) want(t *testing.T, got *transaction.Transaction, want map[strin
 	if got.Status != transactionapi.Succeeded {
 		t.Errorf("the job is %v (%s)", got.Status, got.Failure)
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for name, by := range want {
 		if h.done[name] != by {
 			t.Errorf("%s was done by %q, want %q; all: %v", name, h.done[name], by, h.done)
