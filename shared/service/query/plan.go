@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// A plan is a statement as the query of a table that it is.
+// A plan is a query that one table answers, as a request of it.
 type plan struct {
 	id      []string
 	request queryapi.Request
@@ -31,24 +31,32 @@ const (
 	scoreColumn    = "_score"
 )
 
-// planOf plans a statement. Errors are *sql.Error.
-func planOf(s *syntax.Statement) (*plan, error) {
-	p := new(plan)
-	for _, part := range s.From {
-		p.id = append(p.id, part.Text)
-	}
-	p.request.ID, p.request.Version, p.request.Branch = p.id, s.Version, s.Branch
+// planOf plans a simple query. Errors are *sql.Error.
+func planOf(q *syntax.Query) (*plan, error) {
+	b := q.Body.(*syntax.Block)
+	table := b.From.(*syntax.Table)
+	p := &plan{id: idOf(table)}
+	p.request.ID, p.request.Version, p.request.Branch = p.id, table.Version, table.Branch
 	p.request.Prefilter = true
-	if s.Offset != nil {
-		p.request.Offset = *s.Offset
+	if q.Offset != nil {
+		p.request.Offset = *q.Offset
 	}
-	if err := p.where(s.Where); err != nil {
+	if err := p.where(b.Where); err != nil {
 		return nil, err
 	}
-	if err := p.order(s); err != nil {
+	if err := p.order(q, b.Outputs); err != nil {
 		return nil, err
 	}
-	return p, p.choose(s)
+	return p, p.choose(q, b.Outputs)
+}
+
+// idOf returns the id of a table.
+func idOf(t *syntax.Table) []string {
+	id := make([]string, len(t.Name))
+	for i, part := range t.Name {
+		id[i] = part.Text
+	}
+	return id
 }
 
 // searches reports whether the rows are those that a search has found.
@@ -125,9 +133,9 @@ func pathOf(c *syntax.Column) string {
 }
 
 // order turns ORDER BY into a search for the nearest vectors, or into columns to sort by.
-func (p *plan) order(s *syntax.Statement) error {
+func (p *plan) order(s *syntax.Query, outputs []syntax.Output) error {
 	for i, key := range s.Order {
-		e := aliased(s, key.Expr)
+		e := aliased(outputs, key.Expr)
 		if call := callOf(e, distance); call != nil {
 			return p.nearest(s, i, call)
 		}
@@ -151,20 +159,20 @@ func (p *plan) order(s *syntax.Statement) error {
 }
 
 // aliased returns the output that a name in ORDER BY means, or the expression itself.
-func aliased(s *syntax.Statement, e syntax.Expr) syntax.Expr {
+func aliased(outputs []syntax.Output, e syntax.Expr) syntax.Expr {
 	column, ok := e.(*syntax.Column)
 	if !ok || len(column.Path) != 1 {
 		return e
 	}
-	at := slices.IndexFunc(s.Outputs, func(out syntax.Output) bool { return out.Name == column.Path[0].Text })
+	at := slices.IndexFunc(outputs, func(out syntax.Output) bool { return out.Expr != nil && out.Name == column.Path[0].Text })
 	if at < 0 {
 		return e
 	}
-	return s.Outputs[at].Expr
+	return outputs[at].Expr
 }
 
 // nearest is ORDER BY distance(…) LIMIT n.
-func (p *plan) nearest(s *syntax.Statement, at int, call *syntax.Call) error {
+func (p *plan) nearest(s *syntax.Query, at int, call *syntax.Call) error {
 	switch {
 	case at > 0 || len(s.Order) > 1:
 		return sql.Errorf(sql.ErrUnsupported, call.Pos(), "ORDER BY distance(…) with other keys")
@@ -196,16 +204,19 @@ func (p *plan) nearest(s *syntax.Statement, at int, call *syntax.Call) error {
 }
 
 // choose plans the columns of the answer.
-func (p *plan) choose(s *syntax.Statement) error {
-	for _, out := range s.Outputs {
+func (p *plan) choose(q *syntax.Query, outputs []syntax.Output) error {
+	for _, out := range outputs {
+		if out.Expr == nil {
+			return nil // *
+		}
 		if call := callOf(out.Expr, "count"); call != nil && call.Star {
-			if len(s.Outputs) > 1 || s.Order != nil || s.Limit != nil || s.Offset != nil || p.searches() || call.Filter != nil || s.Explain {
-				return sql.Errorf(sql.ErrUnsupported, call.Pos(), "count(*) beside other columns, or with FILTER, ORDER BY, LIMIT, OFFSET, match or EXPLAIN")
+			if p.searches() {
+				return sql.Errorf(sql.ErrUnsupported, call.Pos(), "count(*) of the rows with words (count them in a query around: SELECT count(*) FROM (SELECT …))")
 			}
 			p.count = out.Name
 			return nil
 		}
-		text, err := p.expression(s, out.Expr)
+		text, err := p.expression(q, outputs, out.Expr)
 		if err != nil {
 			return err
 		}
@@ -216,13 +227,13 @@ func (p *plan) choose(s *syntax.Statement) error {
 }
 
 // expression returns the text of an output.
-func (p *plan) expression(s *syntax.Statement, e syntax.Expr) (string, error) {
+func (p *plan) expression(q *syntax.Query, outputs []syntax.Output, e syntax.Expr) (string, error) {
 	switch {
 	case callOf(e, score) != nil && p.request.FullTextQuery != nil:
 		return scoreColumn, nil
 	case callOf(e, distance) == nil:
 		return e.String(), nil
-	case p.request.Vector.Empty() || aliased(s, s.Order[0].Expr).String() != e.String():
+	case p.request.Vector.Empty() || aliased(outputs, q.Order[0].Expr).String() != e.String():
 		return "", sql.Errorf(sql.ErrUnsupported, e.Pos(), "distance(…) without ORDER BY of the same distance(…)")
 	}
 	return distanceColumn, nil

@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/relation"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/queryapi"
@@ -32,38 +33,51 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
 	}
-	plan, err := planOf(statement)
+	if simple := relation.Simple(statement.Query); simple != nil {
+		return s.answer(ctx, statement, simple)
+	}
+	return s.relate(ctx, statement)
+}
+
+// answer runs a statement that one table answers.
+func (s *Service) answer(ctx context.Context, statement *syntax.Statement, q *syntax.Query) (*protocol.Rows, error) {
+	plan, err := planOf(q)
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
+	}
+	if statement.Explain && plan.count != "" {
+		return s.relate(ctx, statement)
 	}
 	if err := plan.request.Validate(); err != nil {
 		return nil, err
 	}
-	if err := auth.Admit(ctx, plan.operation(statement), plan.id); err != nil {
+	operation := operationOf(statement)
+	if plan.count != "" {
+		operation = "CountTableRows"
+	}
+	if err := auth.Admit(ctx, operation, plan.id); err != nil {
 		return nil, err
 	}
-	return tables.Rows(ctx, s.tables.Open(plan.id, statement.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
-		return plan.run(ctx, rows, statement)
+	return tables.Rows(ctx, s.tables.Open(plan.id, plan.request.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
+		return plan.run(ctx, rows, statement, q.Limit)
 	})
 }
 
-// operation returns the name of the operation that does what a statement does.
-func (p *plan) operation(s *syntax.Statement) string {
+// operationOf returns the name of the operation that reads a table as a statement does.
+func operationOf(s *syntax.Statement) string {
 	switch {
 	case s.Analyze:
 		return "AnalyzeTableQueryPlan"
 	case s.Explain:
 		return "ExplainTableQueryPlan"
-	case p.count != "":
-		return "CountTableRows"
 	}
 	return "QueryTable"
 }
 
 // run executes a plan over the table.
-func (p *plan) run(ctx context.Context, rows *engine.Table, s *syntax.Statement) (*protocol.Rows, error) {
-	at, q := asOf(s.Version, protocol.LogUse{}), queryOf(&p.request)
-	q.Limit = s.Limit // also zero
+func (p *plan) run(ctx context.Context, rows *engine.Table, s *syntax.Statement, limit *int64) (*protocol.Rows, error) {
+	at, q := asOf(p.request.Version, protocol.LogUse{}), queryOf(&p.request)
+	q.Limit = limit // also zero
 	switch {
 	case s.Analyze:
 		text, err := rows.Analyze(ctx, at, q)

@@ -331,8 +331,15 @@ func (p *parser) in(left Expr, pos position, not bool) (Expr, error) {
 	if err := p.expectOp("("); err != nil {
 		return nil, err
 	}
-	if w := p.peek().keyword(); w == "SELECT" || w == "WITH" {
-		return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "subqueries")
+	if p.beginsQuery() {
+		if p.used == nil {
+			return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "subqueries")
+		}
+		q, err := p.query()
+		if err != nil {
+			return nil, err
+		}
+		return &InQuery{position: pos, X: left, Query: q, Not: not}, p.expectOp(")")
 	}
 	nodes := p.nodes
 	in := &In{position: pos, X: left, Not: not}

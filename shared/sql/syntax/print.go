@@ -79,6 +79,11 @@ func (e *In) String() string {
 	return childString(e.X, precCompare-1) + " " + notWord(e.Not) + "IN (" + joinExprs(e.List) + ")"
 }
 
+// String prints the operand, but not the query.
+func (e *InQuery) String() string {
+	return childString(e.X, precCompare-1) + " " + notWord(e.Not) + "IN (SELECT …)"
+}
+
 // String prints the operand and its bounds.
 func (e *Between) String() string {
 	return childString(e.X, precCompare-1) + " " + notWord(e.Not) + "BETWEEN " +
@@ -179,7 +184,7 @@ func precedenceOf(e Expr) precedence {
 		return infix[string(e.Op)].prec
 	case *Is:
 		return precIs
-	case *In, *Between:
+	case *In, *InQuery, *Between:
 		return precCompare
 	case *Like:
 		return precLike

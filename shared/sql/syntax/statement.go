@@ -4,37 +4,133 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"tiltyard/shared/sql"
 )
 
-// A Statement is a parsed statement over one table:
+// A Statement is a parsed statement that reads rows:
 //
-//	[EXPLAIN [ANALYZE]]
-//	SELECT expr [AS name], … | *
-//	FROM [namespace.]table [VERSION AS OF number] [BRANCH 'name']
-//	[WHERE condition]
-//	[ORDER BY expr [ASC | DESC] [NULLS FIRST | NULLS LAST], …]
-//	[LIMIT n] [OFFSET n]
+//	[EXPLAIN [ANALYZE]] query
 //
 // A parameter, $name, may stand in place of any literal.
 type Statement struct {
 	Explain, Analyze bool // the answer is the plan, and with Analyze what was measured, not the rows
+	Query            *Query
+}
 
-	Outputs       []Output // nil for *
-	From          []Name   // the parts of the name of the table
-	Version       *int64   // nil: the latest
-	Branch        string   // "" for main
-	Where         Expr     // nil without condition
+// A Query is a body with what precedes and follows it:
+//
+//	[WITH name [(column, …)] AS (query), …]
+//	SELECT … | VALUES … | (query) | body UNION [ALL] body
+//	[ORDER BY expr [ASC | DESC] [NULLS FIRST | NULLS LAST], …]
+//	[LIMIT n] [OFFSET n]
+type Query struct {
+	With          []Common
+	Body          Body
 	Order         []OrderKey
 	Limit, Offset *int64 // nil without
 }
 
-// An Output is a column of the answer.
+// A Common is a query that WITH gives a name.
+type Common struct {
+	Name    Name
+	Columns []Name // nil: those of the query
+	Query   *Query
+}
+
+// A Body is a *Block, *Values, *Union or a *Query in parentheses.
+type Body interface{ Pos() int }
+
+// A Block is SELECT without what follows it in a query:
+//
+//	SELECT [DISTINCT] expr [AS name], … | * | source.*
+//	[FROM source, …] [WHERE condition] [GROUP BY expr, …] [HAVING condition]
+type Block struct {
+	position
+	Distinct bool
+	Outputs  []Output
+	From     Source // nil: one row without columns
+	Where    Expr   // nil without condition
+	Group    []Expr // nil without GROUP BY
+	Having   Expr   // nil without condition
+}
+
+// An Output is a column of the answer, or all columns.
 type Output struct {
 	Name string // without AS: the last name of a path, or the text of another expression
-	Expr Expr
+	Expr Expr   // nil for *
+	Of   *Name  // the source of *; nil: all sources
+}
+
+// Values are rows of expressions without a table.
+type Values struct {
+	position
+	Rows [][]Expr // at least one row of at least one column, all of the same length
+}
+
+// A Union has the rows of two bodies.
+type Union struct {
+	position
+	L, R Body
+	All  bool // equal rows stay
+}
+
+// Pos returns the byte offset of the body.
+func (q *Query) Pos() int { return q.Body.Pos() }
+
+// A Source is what FROM reads: a *Table, a *Derived or a *Join.
+type Source interface{ Pos() int }
+
+// A Table is a table, a view, or a query of WITH.
+type Table struct {
+	position
+	Name    []Name
+	Version *int64 // nil: the latest
+	Branch  string // "" for main
+	Alias   Alias
+}
+
+// A Derived is a query in parentheses.
+type Derived struct {
+	position
+	Query *Query
+	Alias Alias
+}
+
+// An Alias is the name by which expressions refer to a source.
+type Alias struct {
+	Name    *Name  // nil: the last part of the name of the table
+	Columns []Name // the names of the columns; nil: those of the source
+}
+
+// A Join joins the rows of two sources.
+type Join struct {
+	position
+	Kind  JoinKind
+	L, R  Source
+	On    Expr   // nil with Using, or if all rows match
+	Using []Name // columns of both sides that are equal and occur once in the result
+}
+
+// A JoinKind decides which rows of a join are in its result.
+type JoinKind string
+
+// The kinds of joins.
+const (
+	InnerJoin JoinKind = "INNER"
+	LeftJoin  JoinKind = "LEFT"
+	RightJoin JoinKind = "RIGHT"
+	FullJoin  JoinKind = "FULL"
+	LeftSemi  JoinKind = "LEFT SEMI"
+	LeftAnti  JoinKind = "LEFT ANTI"
+)
+
+// An InQuery is x [NOT] IN (query).
+type InQuery struct {
+	position
+	X     Expr
+	Query *Query
+	Not   bool
 }
 
 // An OrderKey is an expression of ORDER BY. Without NULLS FIRST or NULLS LAST, nulls count as larger than all values.
@@ -54,8 +150,11 @@ func ParseStatement(src string, parameters map[string]Expr) (*Statement, error) 
 		return nil, err
 	}
 	p.aggregates, p.parameters, p.used = true, parameters, map[string]bool{}
-	s, err := p.statement()
-	if err != nil {
+	s := new(Statement)
+	if p.takeWords("EXPLAIN") {
+		s.Explain, s.Analyze = true, p.takeWords("ANALYZE")
+	}
+	if s.Query, err = p.query(); err != nil {
 		return nil, err
 	}
 	for p.takeOp(";") {
@@ -85,164 +184,6 @@ func (p *parser) parameter() (Expr, error) {
 	return value, nil
 }
 
-// statement parses the clauses of a statement in their fixed order.
-func (p *parser) statement() (*Statement, error) {
-	s := new(Statement)
-	if p.takeWords("EXPLAIN") {
-		s.Explain, s.Analyze = true, p.takeWords("ANALYZE")
-	}
-	if !p.takeWords("SELECT") {
-		return nil, unsupportedInStatement(p.peek())
-	}
-	err := p.outputs(s)
-	if err != nil {
-		return nil, err
-	}
-	if err = p.expectWord("FROM"); err != nil {
-		return nil, err
-	}
-	if err = p.fromVersion(s); err != nil {
-		return nil, err
-	}
-	if p.takeWords("WHERE") {
-		if s.Where, err = p.expr(precNone); err != nil {
-			return nil, err
-		}
-	}
-	if p.takeWords("ORDER", "BY") {
-		if err = p.orderKeys(s); err != nil {
-			return nil, err
-		}
-	}
-	if p.takeWords("LIMIT") && !p.takeWords("ALL") {
-		if s.Limit, err = p.count("LIMIT"); err != nil {
-			return nil, err
-		}
-	}
-	if p.takeWords("OFFSET") {
-		s.Offset, err = p.count("OFFSET")
-	}
-	return s, err
-}
-
-// outputs reads the columns between SELECT and FROM.
-func (p *parser) outputs(s *Statement) error {
-	if p.takeOp("*") {
-		if p.peek().isOp(",") {
-			return sql.Errorf(sql.ErrUnsupported, p.peek().pos, "other columns beside *")
-		}
-		return nil
-	}
-	for {
-		t := p.peek()
-		switch w := t.keyword(); {
-		case w == "DISTINCT" || w == "ALL" || w == "TOP" || w == "FROM":
-			return unsupportedInStatement(t)
-		case t.isOp("*"):
-			return sql.Errorf(sql.ErrUnsupported, t.pos, "* beside other columns")
-		}
-		text, e, err := p.spelled()
-		if err != nil {
-			return err
-		}
-		out := Output{Name: text, Expr: e}
-		if c, ok := e.(*Column); ok && !t.isOp("(") {
-			out.Name = c.Path[len(c.Path)-1].Text
-		}
-		if p.takeWords("AS") || p.peek().kind == tokQuoted || p.peek().kind == tokWord && IsBare(p.peek().text) {
-			name, err := p.name("the name of a column")
-			if err != nil {
-				return err
-			}
-			out.Name = name.Text
-		}
-		if s.Outputs = append(s.Outputs, out); !p.takeOp(",") {
-			return nil
-		}
-	}
-}
-
-// fromVersion reads the name of the table, and which version of it is meant.
-func (p *parser) fromVersion(s *Statement) (err error) {
-	for more := true; more; more = p.takeOp(".") {
-		name, err := p.tableName()
-		if err != nil {
-			return err
-		}
-		s.From = append(s.From, name)
-	}
-	if p.takeWords("VERSION", "AS", "OF") {
-		if s.Version, err = p.count("VERSION AS OF"); err != nil {
-			return err
-		}
-	}
-	if p.peek().keyword() == "BRANCH" && p.peekAt(1).kind == tokString {
-		p.next++
-		s.Branch = p.take().text
-	}
-	return p.noAlias()
-}
-
-// tableName reads a part of the name of a table. Without quotes it has no upper-case letters, which other engines would
-// read as lower-case ones.
-func (p *parser) tableName() (Name, error) {
-	t := p.peek()
-	switch {
-	case t.isOp("("):
-		return Name{}, sql.Errorf(sql.ErrUnsupported, t.pos, "subqueries")
-	case t.kind != tokWord && t.kind != tokQuoted:
-		return Name{}, p.unexpected("the name of a table")
-	case t.kind == tokWord && !isPlain(t.text):
-		return Name{}, sql.Errorf(sql.ErrUnsupported, t.pos, "%s as the name of a table without quotes (write \"%s\")", t.text, t.text)
-	}
-	p.next++
-	return Name{Text: t.text, Quoted: t.kind == tokQuoted}, nil
-}
-
-// isPlain reports whether a name has only the letters a-z, digits and _, and does not begin with a digit.
-func isPlain(name string) bool {
-	for i := range len(name) {
-		if c := name[i]; c != '_' && !('a' <= c && c <= 'z') && !(i > 0 && isDigit(c)) {
-			return false
-		}
-	}
-	return name != ""
-}
-
-// TableName returns the name of a table as it is written in a statement.
-func TableName(id []string) string {
-	parts := slices.Clone(id)
-	for i, part := range parts {
-		if !isPlain(part) {
-			parts[i] = quote(part, '"')
-		}
-	}
-	return strings.Join(parts, ".")
-}
-
-// orderKeys reads the expressions of ORDER BY.
-func (p *parser) orderKeys(s *Statement) error {
-	for {
-		e, err := p.expr(precNone)
-		if err != nil {
-			return err
-		}
-		key := OrderKey{Expr: e}
-		if !p.takeWords("ASC") {
-			key.Descending = p.takeWords("DESC")
-		}
-		switch key.NullsFirst = key.Descending; {
-		case p.takeWords("NULLS", "FIRST"):
-			key.NullsFirst = true
-		case p.takeWords("NULLS", "LAST"):
-			key.NullsFirst = false
-		}
-		if s.Order = append(s.Order, key); !p.takeOp(",") {
-			return nil
-		}
-	}
-}
-
 // count reads a whole number after a clause, or a parameter with one.
 func (p *parser) count(clause string) (*int64, error) {
 	t := p.peek()
@@ -262,6 +203,9 @@ func (p *parser) count(clause string) (*int64, error) {
 // unsupportedInStatement returns the error for a clause that statements do not support here. Other engines read the same
 // tables.
 func unsupportedInStatement(t token) error {
-	return sql.Errorf(sql.ErrUnsupported, t.pos, "%s: a statement is [EXPLAIN [ANALYZE]] SELECT columns FROM table [VERSION AS OF n] [BRANCH 'name'] [WHERE condition] [ORDER BY …] [LIMIT n] [OFFSET n]; "+
-		"for joins, groups and subqueries open the table in DuckDB or DataFusion", t.describe())
+	switch t.keyword() {
+	case "INTERSECT", "EXCEPT", "OVER", "WINDOW", "QUALIFY", "LATERAL", "PIVOT", "UNPIVOT", "FETCH", "TABLESAMPLE", "NATURAL", "ROLLUP", "CUBE", "GROUPING", "RECURSIVE", "EXISTS":
+		return sql.Errorf(sql.ErrUnsupported, t.pos, "%s (DuckDB, DataFusion and Spark run such queries over the same table)", t.keyword())
+	}
+	return sql.Errorf(sql.ErrSyntax, t.pos, "%s: a query is [WITH …] SELECT [DISTINCT] columns FROM sources [WHERE condition] [GROUP BY …] [HAVING condition] [UNION …] [ORDER BY …] [LIMIT n] [OFFSET n]", t.describe())
 }

@@ -277,6 +277,9 @@ func (t *Table) Groups(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] 
 // all yields the groups. Each is valid until the next one.
 func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 	if t.sorter == nil {
+		if len(t.of.Keys) == 0 && len(t.order) == 0 { // no rows are one group then
+			t.order = append(t.order, t.newGroup("", 0))
+		}
 		return func(yield func(*group, error) bool) {
 			for i, g := range t.order {
 				if i%look == 0 && ctx.Err() != nil {

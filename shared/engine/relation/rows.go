@@ -1,0 +1,274 @@
+package relation
+
+import (
+	"context"
+	"iter"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/syntax"
+)
+
+// A single is one row, for a query without FROM.
+type single struct{}
+
+// singleSchema has a column, because a batch without columns has no rows to compute.
+var singleSchema = arrow.NewSchema([]arrow.Field{{Name: "", Type: arrow.PrimitiveTypes.Int8}}, nil)
+
+func (single) schema() *arrow.Schema                        { return singleSchema }
+func (single) size() int64                                  { return 1 }
+func (single) push(syntax.Expr) (bool, error)               { return false, nil }
+func (single) prune(names)                                  {}
+func (single) explain(ctx context.Context, w *writer) error { return w.step("OneRow")(ctx) }
+
+func (single) rows(context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) { yield(oneRow(), nil) }
+}
+
+func oneRow() arrow.RecordBatch {
+	b := array.NewInt8Builder(arrowmemory.DefaultAllocator)
+	b.Append(0)
+	return array.NewRecordBatch(singleSchema, []arrow.Array{b.NewArray()}, 1)
+}
+
+// values plans VALUES: a union of rows, whose columns are called column1, column2 and so on.
+func (p *planner) values(v *syntax.Values) (*relation, error) {
+	list := make([]*relation, len(v.Rows))
+	for i, row := range v.Rows {
+		r := &relation{}
+		var columns []named
+		for k, e := range row {
+			e, err := r.scope.resolve(e)
+			if err != nil {
+				return nil, err
+			}
+			name := "column" + strconv.Itoa(k+1)
+			columns = append(columns, named{name, e})
+		}
+		for _, c := range columns {
+			r.scope = append(r.scope, field{name: c.name, column: c.name})
+		}
+		var err error
+		if r.step, err = p.project(single{}, columns); err != nil {
+			return nil, err
+		}
+		list[i] = r
+	}
+	return p.concat(list, v.Pos())
+}
+
+// union plans UNION. Bodies in a row become one union.
+func (p *planner) union(u *syntax.Union) (*relation, error) {
+	var bodies []syntax.Body
+	var flatten func(b syntax.Body)
+	flatten = func(b syntax.Body) {
+		if inner, ok := b.(*syntax.Union); ok && (inner.All || !u.All) {
+			flatten(inner.L)
+			flatten(inner.R)
+			return
+		}
+		bodies = append(bodies, b)
+	}
+	flatten(u.L)
+	flatten(u.R)
+	list := make([]*relation, len(bodies))
+	for i, b := range bodies {
+		var err error
+		if list[i], err = p.body(b); err != nil {
+			return nil, err
+		}
+	}
+	r, err := p.concat(list, u.Pos())
+	if err != nil || u.All {
+		return r, err
+	}
+	return r, p.distinct(r)
+}
+
+// concat returns the rows of relations, with the names of the first and types that fit all.
+func (p *planner) concat(list []*relation, pos int) (*relation, error) {
+	first := list[0]
+	if len(list) == 1 {
+		return first, nil
+	}
+	c := &concat{}
+	var out scope
+	var fields []arrow.Field
+	for k, f := range first.scope {
+		typ, nullable, err := p.common1(list, k, pos)
+		if err != nil {
+			return nil, err
+		}
+		name := p.unique(f.name)
+		fields = append(fields, arrow.Field{Name: name, Type: typ, Nullable: nullable})
+		out = append(out, field{name: f.name, column: name})
+	}
+	c.out = arrow.NewSchema(fields, nil)
+	for _, r := range list {
+		part := &project{from: r.step, out: c.out}
+		for k, f := range r.scope {
+			it := item{name: fields[k].Name, expr: columnOf(f.column)}
+			from := r.step.schema().Field(r.step.schema().FieldIndices(f.column)[0])
+			if arrow.TypeEqual(from.Type, fields[k].Type) {
+				it.from = f.column
+			} else {
+				var err error
+				if it.bound, err = plan.BindAs(p.ctx, it.expr, r.step.schema(), p.now, fields[k].Type); err != nil {
+					return nil, sql.At(err, pos)
+				}
+			}
+			part.items = append(part.items, it)
+		}
+		c.parts = append(c.parts, part)
+	}
+	return &relation{step: c, scope: out}, nil
+}
+
+// common1 returns the type of column k of all relations, and whether it may be null.
+func (p *planner) common1(list []*relation, k, pos int) (arrow.DataType, bool, error) {
+	var typ arrow.DataType
+	nullable := false
+	for i, r := range list {
+		if len(r.scope) != len(list[0].scope) {
+			return nil, false, sql.Errorf(sql.ErrSyntax, pos, "UNION of %d and %d columns", len(list[0].scope), len(r.scope))
+		}
+		f := r.step.schema().Field(r.step.schema().FieldIndices(r.scope[k].column)[0])
+		nullable = nullable || f.Nullable
+		if i == 0 {
+			typ = f.Type
+			continue
+		}
+		var err error
+		if typ, err = p.unify(typ, f.Type, pos); err != nil {
+			return nil, false, err
+		}
+	}
+	return typ, nullable, nil
+}
+
+// unify returns the type to which values of two types are cast.
+func (p *planner) unify(a, b arrow.DataType, pos int) (arrow.DataType, error) {
+	if arrow.TypeEqual(a, b) {
+		return a, nil
+	}
+	s := arrow.NewSchema([]arrow.Field{{Name: "a", Type: a, Nullable: true}, {Name: "b", Type: b, Nullable: true}}, nil)
+	both, err := plan.Bind(p.ctx, &syntax.Call{Name: "coalesce", Args: []syntax.Expr{columnOf("a"), columnOf("b")}}, s, p.now)
+	if err != nil {
+		return nil, sql.Errorf(sql.ErrType, pos, "values of types %s and %s have no common type", a, b)
+	}
+	return both.Type(), nil
+}
+
+// A concat yields the rows of its parts, one part after the other.
+type concat struct {
+	parts []step
+	out   *arrow.Schema
+}
+
+func (c *concat) schema() *arrow.Schema { return c.out }
+
+func (c *concat) size() (n int64) {
+	for _, part := range c.parts {
+		n += part.size()
+	}
+	return n
+}
+
+// push selects rows of every part. A part that cannot gets a filter, which needs its schema only.
+func (c *concat) push(condition syntax.Expr) (bool, error) {
+	return false, nil
+}
+
+func (c *concat) prune(needed names) {
+	c.out = needed.of(c.out)
+	for _, part := range c.parts {
+		part.prune(needed)
+	}
+}
+
+func (c *concat) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for _, part := range c.parts {
+			for batch, err := range part.rows(ctx) {
+				if err == nil {
+					batch = pick(c.out, batch)
+				}
+				if !yield(batch, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (c *concat) explain(ctx context.Context, w *writer) error {
+	return w.step("Union")(ctx, c.parts...)
+}
+
+// A limit yields some of the rows.
+type limit struct {
+	from         step
+	offset, most int64 // most is -1 without a limit
+}
+
+func (l *limit) schema() *arrow.Schema          { return l.from.schema() }
+func (l *limit) push(syntax.Expr) (bool, error) { return false, nil }
+func (l *limit) prune(needed names)             { l.from.prune(needed) }
+
+func (l *limit) size() int64 {
+	if l.most >= 0 {
+		return min(l.most, l.from.size())
+	}
+	return l.from.size()
+}
+
+func (l *limit) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		skip, left := l.offset, l.most
+		if left == 0 {
+			return
+		}
+		for batch, err := range l.from.rows(ctx) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			from := min(skip, batch.NumRows())
+			skip -= from
+			to := batch.NumRows()
+			if left >= 0 {
+				to = min(to, from+left)
+				left -= to - from
+			}
+			if to > from && !yield(batch.NewSlice(from, to), nil) || left == 0 {
+				return
+			}
+		}
+	}
+}
+
+func (l *limit) explain(ctx context.Context, w *writer) error {
+	return w.step("Limit: offset=%d limit=%d", l.offset, l.most)(ctx, l.from)
+}
+
+// joined returns batches as one.
+func joined(ctx context.Context, s *arrow.Schema, batches []arrow.RecordBatch) (arrow.RecordBatch, error) {
+	if len(batches) == 1 {
+		return batches[0], nil
+	}
+	bytes := int64(0)
+	for _, b := range batches {
+		bytes += take.BatchBytes(b)
+	}
+	if _, err := memory.Take(ctx, bytes); err != nil {
+		return nil, err
+	}
+	return take.Concat(s, batches)
+}

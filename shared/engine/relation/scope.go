@@ -1,0 +1,110 @@
+package relation
+
+import (
+	"strings"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/syntax"
+)
+
+// A scope has the columns that an expression can name, in order.
+type scope []field
+
+// A field is a column of a source.
+type field struct {
+	source string // "" if it is a column of no named source
+	name   string
+	column string // its name in the steps
+	hidden bool   // only named together with its source: the right column of USING
+}
+
+// find returns the column that a path begins with, and the names of members behind it. A name without quotes also finds a
+// column that differs from it in case, if no column is equal.
+func (s scope) find(c *syntax.Column) (*field, []syntax.Name, error) {
+	first := c.Path[0]
+	for _, fold := range []bool{false, true} {
+		if len(c.Path) > 1 {
+			second := c.Path[1]
+			f, err := s.only(c, func(f *field) bool { return same(f.source, first, fold) && same(f.name, second, fold) })
+			if f != nil || err != nil {
+				return f, c.Path[2:], err
+			}
+		}
+		f, err := s.only(c, func(f *field) bool { return !f.hidden && same(f.name, first, fold) })
+		if f != nil || err != nil {
+			return f, c.Path[1:], err
+		}
+	}
+	return nil, nil, sql.Errorf(sql.ErrUnknownColumn, c.Pos(), "no column %s; there are %s", c, s)
+}
+
+// only returns the one column for which is is true, or nil.
+func (s scope) only(c *syntax.Column, is func(*field) bool) (found *field, err error) {
+	for i := range s {
+		switch f := &s[i]; {
+		case !is(f):
+		case found == nil:
+			found = f
+		default:
+			return nil, sql.Errorf(sql.ErrUnknownColumn, c.Pos(), "column %s is in %s and in %s: write the source before it", c, found.source, f.source)
+		}
+	}
+	return found, nil
+}
+
+// same reports whether a name in a text is a name.
+func same(name string, written syntax.Name, fold bool) bool {
+	if fold && !written.Quoted {
+		return strings.EqualFold(name, written.Text)
+	}
+	return name == written.Text
+}
+
+// String lists the columns for messages.
+func (s scope) String() string {
+	const most = 50
+	var list []string
+	for i, f := range s {
+		if i == most {
+			list = append(list, "…")
+			break
+		}
+		name := syntax.Identifier(f.name)
+		if f.source != "" {
+			name = syntax.Identifier(f.source) + "." + name
+		}
+		list = append(list, name)
+	}
+	if list == nil {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+// resolve returns an expression over the columns of the steps.
+func (s scope) resolve(e syntax.Expr) (syntax.Expr, error) {
+	return syntax.Rewrite(e, func(e syntax.Expr) (syntax.Expr, error) {
+		switch e := e.(type) {
+		case *syntax.Column:
+			f, members, err := s.find(e)
+			if err != nil {
+				return nil, err
+			}
+			return e.At(append([]syntax.Name{{Text: f.column, Quoted: true}}, members...)), nil
+		case *syntax.InQuery:
+			return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "IN (SELECT …) other than as a condition in WHERE, alone or beside AND")
+		}
+		return nil, nil //nolint:nilnil // look inside
+	})
+}
+
+// renamed returns an expression in which columns have other names.
+func renamed(e syntax.Expr, name func(string) string) syntax.Expr {
+	e, _ = syntax.Rewrite(e, func(e syntax.Expr) (syntax.Expr, error) {
+		if c, ok := e.(*syntax.Column); ok {
+			return c.At(append([]syntax.Name{{Text: name(c.Path[0].Text), Quoted: true}}, c.Path[1:]...)), nil
+		}
+		return nil, nil //nolint:nilnil // look inside
+	})
+	return e
+}

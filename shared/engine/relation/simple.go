@@ -1,0 +1,128 @@
+package relation
+
+import (
+	"slices"
+	"strings"
+
+	"tiltyard/shared/sql/syntax"
+)
+
+// Simple returns the query that a single table answers, without names of sources before columns, or nil. Such a query has
+// one block over a table, no groups, no aggregates except count(*) alone, no queries inside, and an order by columns or by
+// a search.
+func Simple(q *syntax.Query) *syntax.Query {
+	b, ok := q.Body.(*syntax.Block)
+	if !ok {
+		return nil
+	}
+	t, ok := b.From.(*syntax.Table)
+	if !ok || t.Alias.Columns != nil {
+		return nil
+	}
+	if bare := unqualified(q, b, t); isSimple(bare) {
+		return bare
+	}
+	return nil
+}
+
+// isSimple reports whether a table answers a query.
+func isSimple(q *syntax.Query) bool {
+	b, ok := q.Body.(*syntax.Block)
+	if !ok || q.With != nil || b.Distinct || b.Group != nil || b.Having != nil {
+		return false
+	}
+	for i, out := range b.Outputs {
+		switch call, _ := out.Expr.(*syntax.Call); {
+		case out.Expr == nil:
+			if out.Of != nil || len(b.Outputs) > 1 {
+				return false
+			}
+		case call != nil && call.Star && call.Filter == nil && strings.EqualFold(call.Name, "count"):
+			return i == 0 && len(b.Outputs) == 1 && q.Order == nil && q.Limit == nil && q.Offset == nil && !hasQueries(b.Where) && !searches(b.Where)
+		case hasAggregates(out.Expr):
+			return false
+		}
+	}
+	for _, key := range q.Order {
+		if !sortable(key.Expr, b.Outputs) {
+			return false
+		}
+	}
+	return !hasQueries(b.Where)
+}
+
+// sortable reports whether a table sorts by an expression: a column, or the name of one, or a search.
+func sortable(e syntax.Expr, outputs []syntax.Output) bool {
+	if c, ok := e.(*syntax.Column); ok && len(c.Path) == 1 {
+		for _, out := range outputs {
+			if out.Expr != nil && out.Name == c.Path[0].Text {
+				e = out.Expr
+				break
+			}
+		}
+	}
+	switch e := e.(type) {
+	case *syntax.Column:
+		return true
+	case *syntax.Call:
+		return strings.EqualFold(e.Name, "distance") || strings.EqualFold(e.Name, "score")
+	}
+	return false
+}
+
+// searches reports whether a condition is, or has beside AND, a search for words.
+func searches(e syntax.Expr) bool {
+	return slices.ContainsFunc(conjuncts(e), func(e syntax.Expr) bool {
+		call, ok := e.(*syntax.Call)
+		return ok && strings.EqualFold(call.Name, "match")
+	})
+}
+
+// hasQueries reports whether an expression has a query inside.
+func hasQueries(e syntax.Expr) (has bool) {
+	_, _ = syntax.Rewrite(e, func(e syntax.Expr) (syntax.Expr, error) {
+		if _, ok := e.(*syntax.InQuery); ok {
+			has = true
+		}
+		return nil, nil //nolint:nilnil // look inside
+	})
+	return has
+}
+
+// unqualified returns a query over a table under its own name only. A column is written with its source, if at all, as
+// source.column.
+func unqualified(q *syntax.Query, b *syntax.Block, t *syntax.Table) *syntax.Query {
+	source := t.Name[len(t.Name)-1]
+	if t.Alias.Name != nil {
+		source = *t.Alias.Name
+	}
+	strip := func(e syntax.Expr) syntax.Expr {
+		if e == nil {
+			return nil
+		}
+		e, _ = syntax.Rewrite(e, func(e syntax.Expr) (syntax.Expr, error) {
+			if c, ok := e.(*syntax.Column); ok && len(c.Path) > 1 && same(source.Text, c.Path[0], true) {
+				return c.At(c.Path[1:]), nil
+			}
+			return nil, nil //nolint:nilnil // look inside
+		})
+		return e
+	}
+	block, query, table := *b, *q, *t
+	table.Alias = syntax.Alias{}
+	block.From, block.Where = &table, strip(b.Where)
+	block.Outputs = nil
+	for _, out := range b.Outputs {
+		if out.Of != nil && same(source.Text, *out.Of, true) {
+			out.Of = nil
+		}
+		out.Expr = strip(out.Expr)
+		block.Outputs = append(block.Outputs, out)
+	}
+	query.Body, query.Order = &block, nil
+	for _, key := range q.Order {
+		key.Expr = strip(key.Expr)
+		query.Order = append(query.Order, key)
+	}
+	return &query
+}

@@ -1,0 +1,211 @@
+package relation
+
+import (
+	"context"
+	"encoding/binary"
+	"iter"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/arrow/sortkey"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/syntax"
+)
+
+// A sorting puts rows in order. Rows with equal keys keep the order in which they came. It holds all rows, or with a limit
+// about as many as the limit.
+type sorting struct {
+	from step
+	keys []sortKey
+	most int64 // rows of the answer; -1: all
+	out  *arrow.Schema
+}
+
+// A sortKey is a column to sort by.
+type sortKey struct {
+	column                 string
+	descending, nullsFirst bool
+}
+
+// sort adds the order and the limit of a query to a relation.
+func (p *planner) sort(r *relation, keys []sortKey, q *syntax.Query) error {
+	l := &limit{from: r.step, most: -1}
+	if q.Offset != nil {
+		l.offset = *q.Offset
+	}
+	if q.Limit != nil {
+		l.most = *q.Limit
+	}
+	if len(keys) > 0 {
+		s := &sorting{from: r.step, keys: keys, most: -1, out: r.step.schema()}
+		for i, key := range keys {
+			if typ := s.out.Field(s.out.FieldIndices(key.column)[0]).Type; sortkey.Of(typ, false) == nil {
+				return sql.Errorf(sql.ErrUnsupported, q.Order[i].Expr.Pos(), "ORDER BY a value of type %s", typ)
+			}
+		}
+		if l.most >= 0 && l.most+l.offset >= 0 {
+			s.most = l.most + l.offset
+		}
+		l.from = s
+	}
+	r.step = l.from
+	if l.offset > 0 || l.most >= 0 {
+		r.step = l
+	}
+	return nil
+}
+
+func (s *sorting) schema() *arrow.Schema { return s.out }
+func (s *sorting) size() int64           { return s.from.size() }
+
+func (s *sorting) push(condition syntax.Expr) (bool, error) {
+	if s.most >= 0 {
+		return false, nil
+	}
+	return s.from.push(condition)
+}
+
+func (s *sorting) prune(needed names) {
+	s.out = needed.of(s.out)
+	for _, key := range s.keys {
+		needed = needed.with(key.column)
+	}
+	s.from.prune(needed)
+}
+
+// slack is how many times the rows of a limit are held before those that are not among the first are dropped.
+const slack = 4
+
+// fewest is the smallest number of rows that are dropped at once.
+const fewest = 64 << 10
+
+func (s *sorting) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		held := &sorted{sorting: s, ctx: ctx}
+		for batch, err := range s.from.rows(ctx) {
+			if err == nil {
+				err = held.add(batch)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		if err := held.first(); err != nil {
+			yield(nil, err)
+			return
+		}
+		if len(held.batches) == 0 {
+			return
+		}
+		all := pick(s.out, held.batches[0])
+		for from := int64(0); from < all.NumRows(); from += mostPairs {
+			if !yield(all.NewSlice(from, min(from+mostPairs, all.NumRows())), nil) {
+				return
+			}
+		}
+	}
+}
+
+// sorted is the rows of a run of a sorting. Their memory is charged to the context until its share is closed, except for
+// rows that were dropped.
+type sorted struct {
+	*sorting
+	ctx     context.Context //nolint:containedctx // lives as long as one run
+	batches []arrow.RecordBatch
+	keys    [][]byte // each ends with the number of its row in batches
+	count   int64
+	held    memory.Hold
+}
+
+// add adds a batch.
+func (s *sorted) add(batch arrow.RecordBatch) error {
+	// Twice, for the rows in order.
+	bytes := 2 * take.BatchBytes(batch)
+	for _, key := range s.sorting.keys {
+		bytes += sortkey.Bytes(batch.Column(batch.Schema().FieldIndices(key.column)[0]))
+	}
+	if err := s.held.Resize(s.ctx, s.held.Bytes()+bytes+(sortkey.Overhead+8)*batch.NumRows()); err != nil {
+		return err
+	}
+	batch.Retain()
+	s.batches = append(s.batches, batch)
+	var columns []arrow.Array
+	var write []sortkey.Append
+	for _, key := range s.sorting.keys {
+		c := batch.Column(batch.Schema().FieldIndices(key.column)[0])
+		columns, write = append(columns, c), append(write, sortkey.Of(c.DataType(), key.nullsFirst != key.descending))
+	}
+	for i := range int(batch.NumRows()) {
+		var key []byte
+		for k, c := range columns {
+			from := len(key)
+			if key = write[k](key, c, i); s.sorting.keys[k].descending {
+				for b := from; b < len(key); b++ {
+					key[b] = ^key[b]
+				}
+			}
+		}
+		s.keys = append(s.keys, binary.BigEndian.AppendUint64(key, uint64(s.count)))
+		s.count++
+	}
+	if s.most >= 0 && s.count > max(slack*s.most, fewest) {
+		return s.first()
+	}
+	return nil
+}
+
+// first puts the rows in order and drops those behind the limit.
+func (s *sorted) first() error {
+	if len(s.batches) == 0 {
+		return nil
+	}
+	most := s.most
+	if most < 0 {
+		most = s.count
+	}
+	s.keys, _ = sortkey.First(s.keys, most)
+	rows := make([]int32, len(s.keys))
+	for i, key := range s.keys {
+		rows[i] = int32(binary.BigEndian.Uint64(key[len(key)-8:]))
+	}
+	all, err := take.Concat(s.batches[0].Schema(), s.batches)
+	if err != nil {
+		return err
+	}
+	made, err := take.Batch(all, rows)
+	if err != nil {
+		return err
+	}
+	bytes := 2 * take.BatchBytes(made)
+	for i, key := range s.keys {
+		bytes += int64(len(key)) + sortkey.Overhead
+		binary.BigEndian.PutUint64(key[len(key)-8:], uint64(i))
+	}
+	s.batches, s.count = []arrow.RecordBatch{made}, made.NumRows()
+	if bytes > s.held.Bytes() {
+		return nil
+	}
+	return s.held.Resize(s.ctx, bytes)
+}
+
+func (s *sorting) explain(ctx context.Context, w *writer) error {
+	texts := make([]string, len(s.keys))
+	for i, key := range s.keys {
+		texts[i] = key.column
+		if key.descending {
+			texts[i] += " desc"
+		}
+		if key.nullsFirst {
+			texts[i] += " nulls first"
+		}
+	}
+	text := "Sort: by=[" + strings.Join(texts, ", ") + "]"
+	if s.most >= 0 {
+		return w.step(text+" first=%d", s.most)(ctx, s.from)
+	}
+	return w.step("%s", text)(ctx, s.from)
+}

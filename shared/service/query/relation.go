@@ -1,0 +1,138 @@
+package query
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/relation"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/syntax"
+	"tiltyard/shared/tables"
+)
+
+// relate runs a statement that no single table answers.
+func (s *Service) relate(ctx context.Context, statement *syntax.Statement) (*protocol.Rows, error) {
+	if statement.Analyze {
+		return nil, apierror.OfExpression("query", sql.Errorf(sql.ErrUnsupported, statement.Query.Pos(), "EXPLAIN ANALYZE of a query that is more than that of one table (EXPLAIN returns its plan)"))
+	}
+	from := &sources{service: s, operation: operationOf(statement), opened: map[string]*source{}}
+	plan, err := relation.Make(ctx, statement.Query, from, s.tables.Now())
+	if err != nil {
+		return nil, apierror.OfExpression("query", err)
+	}
+	if statement.Explain {
+		text, err := plan.Explain(ctx)
+		return textRow(text), apierror.OfExpression("query", err)
+	}
+	rows := plan.Rows(ctx)
+	batches := rows.Batches
+	rows.Batches = func(yield func(arrow.RecordBatch, error) bool) {
+		for batch, err := range batches {
+			if !yield(batch, apierror.OfExpression("query", err)) {
+				return
+			}
+		}
+	}
+	return rows, nil
+}
+
+// sources are the tables of a statement. Each has one version in the whole statement.
+type sources struct {
+	service   *Service
+	operation string // whose right is needed
+	opened    map[string]*source
+}
+
+// A source is a table of a statement.
+type source struct {
+	in      *sources
+	id      []string
+	branch  string
+	version *int64 // nil until the table was read
+}
+
+// Open returns a table, if the sender has the right to read it.
+func (s *sources) Open(ctx context.Context, t *syntax.Table) (relation.Table, error) {
+	key := fmt.Sprintf("%q %q", idOf(t), t.Branch)
+	if t.Version != nil {
+		key += fmt.Sprint(" ", *t.Version)
+	}
+	if s.opened[key] == nil {
+		if err := auth.Admit(ctx, s.operation, idOf(t)); err != nil {
+			return nil, err
+		}
+		s.opened[key] = &source{in: s, id: idOf(t), branch: t.Branch, version: t.Version}
+	}
+	return s.opened[key], nil
+}
+
+// read calls work with the table and the query of it that a simple query is.
+func read[T any](ctx context.Context, s *source, q *syntax.Query, work func(context.Context, *engine.Table, *plan, engine.AsOf) (T, error)) (T, error) {
+	var none T
+	plan, err := planOf(q)
+	if err != nil {
+		return none, err
+	}
+	if err := plan.request.Validate(); err != nil {
+		return none, err
+	}
+	return tables.Rows(ctx, s.in.service.tables.Open(s.id, s.branch), func(ctx context.Context, rows *engine.Table) (T, error) {
+		return work(ctx, rows, plan, asOf(s.version, protocol.LogUse{}))
+	})
+}
+
+// Columns asks for no rows, and notes the version that the statement reads.
+func (s *source) Columns(ctx context.Context, q *syntax.Query) (*arrow.Schema, error) {
+	rows, err := read(ctx, s, q, func(ctx context.Context, rows *engine.Table, p *plan, at engine.AsOf) (*protocol.Rows, error) {
+		query := queryOf(&p.request)
+		query.Limit = new(int64(0))
+		found, err := rows.Query(ctx, at, query)
+		if err != nil {
+			return nil, err
+		}
+		return p.project(found), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.version == nil {
+		s.version = &rows.Version
+	}
+	return rows.Schema, nil
+}
+
+// Rows runs a query.
+func (s *source) Rows(ctx context.Context, q *syntax.Query) (*protocol.Rows, error) {
+	return read(ctx, s, q, func(ctx context.Context, rows *engine.Table, p *plan, at engine.AsOf) (*protocol.Rows, error) {
+		query := queryOf(&p.request)
+		query.Limit = q.Limit
+		found, err := rows.Query(ctx, at, query)
+		if err != nil {
+			return nil, err
+		}
+		return p.project(found), nil
+	})
+}
+
+// Explain returns the plan of a query.
+func (s *source) Explain(ctx context.Context, q *syntax.Query) (string, error) {
+	return read(ctx, s, q, func(ctx context.Context, rows *engine.Table, p *plan, at engine.AsOf) (string, error) {
+		query := queryOf(&p.request)
+		query.Limit = q.Limit
+		return rows.Explain(ctx, at, query, false)
+	})
+}
+
+// Count returns the number of rows.
+func (s *source) Count(ctx context.Context) (int64, error) {
+	return tables.Rows(ctx, s.in.service.tables.Open(s.id, s.branch), func(ctx context.Context, rows *engine.Table) (int64, error) {
+		count, err := rows.Count(ctx, asOf(s.version, protocol.LogUse{}), "")
+		return count.Rows, err
+	})
+}
