@@ -29,8 +29,10 @@ import (
 type script struct {
 	answers []answer
 	version string // the answer to GET /version; empty: 404
-	seen    []*http.Request
-	bodies  []string
+
+	mu     sync.Mutex // guards what follows: parts are sent side by side
+	seen   []*http.Request
+	bodies []string
 }
 
 // An answer is one of a script: an error of the transport, or a response.
@@ -58,6 +60,8 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return respond(r, answer{status: 200, body: s.version}), nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.seen, s.bodies = append(s.seen, r), append(s.bodies, body)
 	next := s.answers[min(len(s.seen), len(s.answers))-1]
 	if next.err != nil {
