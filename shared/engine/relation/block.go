@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/aggregate"
 	"tiltyard/shared/sql/syntax"

@@ -71,7 +71,7 @@ func (a *aggregation) over(e syntax.Expr) (syntax.Expr, error) {
 					return e.At(append([]syntax.Name{{Text: key.name, Quoted: true}}, e.Path[n:]...)), nil
 				}
 			}
-			return nil, sql.Errorf(sql.ErrUnknownColumn, e.Pos(), "column %s has no value for a group: it must be in GROUP BY or in an aggregate function", e)
+			return nil, sql.Errorf(sql.ErrUnknownColumn, e.Pos(), "column %s has no value for a group: it must be in GROUP BY or in an aggregate function", e.Path[0].Text)
 		}
 		return nil, nil //nolint:nilnil // look inside
 	})

@@ -100,8 +100,16 @@ func Make(ctx context.Context, q *syntax.Query, tables Tables, now time.Time) (*
 	if err != nil {
 		return nil, err
 	}
-	r.step.prune(all(r.step.schema()))
-	return &Plan{r.step}, nil
+	columns := make([]named, len(r.scope))
+	for i, f := range r.scope {
+		columns[i] = named{f.name, columnOf(f.column)}
+	}
+	top, err := p.project(r.step, columns)
+	if err != nil {
+		return nil, err
+	}
+	top.prune(all(top.schema()))
+	return &Plan{top}, nil
 }
 
 // Rows runs the query.

@@ -48,20 +48,34 @@ func isSimple(q *syntax.Query) bool {
 			return false
 		}
 	}
+	// A search for words returns its best rows, so its rows in another order are sorted before they are limited.
+	if searches(b.Where) && q.Order != nil && (q.Limit != nil || q.Offset != nil) && !rated(q.Order[0].Expr, b.Outputs) {
+		return false
+	}
 	return !hasQueries(b.Where)
+}
+
+// rated reports whether ORDER BY is that of a search.
+func rated(e syntax.Expr, outputs []syntax.Output) bool {
+	_, ok := aliased(e, outputs).(*syntax.Call)
+	return ok
+}
+
+// aliased returns the output that a name means, or the expression itself.
+func aliased(e syntax.Expr, outputs []syntax.Output) syntax.Expr {
+	if c, ok := e.(*syntax.Column); ok && len(c.Path) == 1 {
+		for _, out := range outputs {
+			if out.Expr != nil && out.Name == c.Path[0].Text {
+				return out.Expr
+			}
+		}
+	}
+	return e
 }
 
 // sortable reports whether a table sorts by an expression: a column, or the name of one, or a search.
 func sortable(e syntax.Expr, outputs []syntax.Output) bool {
-	if c, ok := e.(*syntax.Column); ok && len(c.Path) == 1 {
-		for _, out := range outputs {
-			if out.Expr != nil && out.Name == c.Path[0].Text {
-				e = out.Expr
-				break
-			}
-		}
-	}
-	switch e := e.(type) {
+	switch e := aliased(e, outputs).(type) {
 	case *syntax.Column:
 		return true
 	case *syntax.Call:

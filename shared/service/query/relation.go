@@ -92,6 +92,9 @@ func (s *source) Columns(ctx context.Context, q *syntax.Query) (*arrow.Schema, e
 	rows, err := read(ctx, s, q, func(ctx context.Context, rows *engine.Table, p *plan, at engine.AsOf) (*protocol.Rows, error) {
 		query := queryOf(&p.request)
 		query.Limit = new(int64(0))
+		if query.Nearest != nil {
+			query.Limit = new(int64(1)) // a search for no rows is refused
+		}
 		found, err := rows.Query(ctx, at, query)
 		if err != nil {
 			return nil, err

@@ -27,6 +27,14 @@ func TestParseStatement(t *testing.T) {
 		{"SELECT version FROM branch WHERE version = 1", nil, "SELECT version AS version FROM branch WHERE version = 1"},
 		{"SELECT - $a FROM t WHERE x = $a AND y = $b LIMIT $n", map[string]Expr{"a": five, "b": &Text{Value: "it's"}, "n": &Number{Text: "3"}}, "SELECT -(-5) AS -$a FROM t WHERE x = -5 AND y = 'it''s' LIMIT 3"},
 		{"SELECT a FROM sample.table_2.select WHERE a = 1", nil, "SELECT a AS a FROM sample.table_2.select WHERE a = 1"},
+		{"SELECT 1, upper('a') u", nil, "SELECT 1 AS 1, upper('a') AS u"},
+		{"SELECT DISTINCT a.*, b.x y FROM t a, n.u AS b (x, \"Y\") WHERE a.id = b.x", nil, "SELECT DISTINCT a.*, b.x AS y FROM (t AS a INNER n.u AS b(x, Y)) WHERE a.id = b.x"},
+		{"SELECT * FROM a JOIN b ON a.x = b.x LEFT OUTER JOIN c USING (y, z) CROSS JOIN d", nil, "SELECT * FROM (((a INNER b ON a.x = b.x) LEFT c USING (y, z)) INNER d)"},
+		{"SELECT * FROM (a FULL JOIN b ON a.x = b.x), c LEFT ANTI JOIN d ON c.y = d.y", nil, "SELECT * FROM ((a FULL b ON a.x = b.x) INNER (c LEFT ANTI d ON c.y = d.y))"},
+		{"SELECT k, count(*) AS n, sum(DISTINCT v) FILTER (WHERE v > 0) FROM t GROUP BY k, 2 HAVING count(*) > 1", nil, "SELECT k AS k, count(*) AS n, sum(DISTINCT v) FILTER (WHERE v > 0) AS sum(DISTINCT v) FILTER (WHERE v > 0) FROM t GROUP BY k, 2 HAVING count(*) > 1"},
+		{"WITH q (a) AS (SELECT 1), r AS (SELECT a FROM q) SELECT a FROM r WHERE a NOT IN (SELECT b FROM u)", nil, "WITH q(a) AS (SELECT 1 AS 1), r AS (SELECT a AS a FROM q) SELECT a AS a FROM r WHERE a NOT IN (SELECT …)"},
+		{"(SELECT a FROM t ORDER BY a LIMIT 1) UNION ALL VALUES (1), (2) UNION SELECT b FROM u ORDER BY 1 OFFSET 1 ROWS", nil, "(((SELECT a AS a FROM t ORDER BY a LIMIT 1) UNION ALL VALUES (1), (2)) UNION SELECT b AS b FROM u) ORDER BY 1 OFFSET 1"},
+		{"SELECT d.a FROM (SELECT a FROM t) AS d (a) JOIN (VALUES (1, 'x')) v (n, s) ON v.n = d.a", nil, "SELECT d.a AS a FROM ((SELECT a AS a FROM t) AS d(a) INNER (VALUES (1, 'x')) AS v(n, s) ON v.n = d.a)"},
 	} {
 		s, err := ParseStatement(c.text, c.parameters)
 		if err != nil {
@@ -48,7 +56,7 @@ func TestTableNameIsReadAgain(t *testing.T) {
 			continue
 		}
 		var read []string
-		for _, part := range s.From {
+		for _, part := range s.Query.Body.(*Block).From.(*Table).Name {
 			read = append(read, part.Text)
 		}
 		if diff := cmp.Diff(id, read); diff != "" {
@@ -59,24 +67,36 @@ func TestTableNameIsReadAgain(t *testing.T) {
 
 func TestParseStatementNamesTheMistake(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                "a statement is",
-		"UPDATE t SET a = 1":              "\"UPDATE\"",
-		"SELECT a":                        "expected FROM",
-		"SELECT a, FROM t":                "\"FROM\"",
-		"SELECT *, a FROM t":              "beside *",
-		"SELECT a, * FROM t":              "* beside",
-		"SELECT a FROM My":                "write \"My\"",
-		"SELECT a FROM t AS x":            "another name",
-		"SELECT a FROM t VERSION AS OF x": "whole number",
-		"SELECT a FROM t BRANCH b":        "\"BRANCH\"",
-		"SELECT a FROM t LIMIT 1L":        "whole number",
-		"SELECT a FROM t OFFSET -1":       "OFFSET -1",
-		"SELECT a FROM t LIMIT 99999999999999999999": "whole number",
-		"SELECT a FROM t ORDER a":                    "\"ORDER\"",
-		"SELECT a FROM t LIMIT 1 WHERE a":            "\"WHERE\"",
-		"SELECT a FROM t JOIN u":                     "\"JOIN\"",
-		"SELECT $ FROM t":                            "without the name",
-		"SELECT $p FROM t":                           "$p has no value",
+		"":                                                "a query is",
+		"UPDATE t SET a = 1":                              "\"UPDATE\"",
+		"SELECT a, FROM t":                                "\"FROM\"",
+		"SELECT a FROM My":                                "write \"My\"",
+		"SELECT a FROM t AS X":                            "write \"X\"",
+		"SELECT a AS B FROM t":                            "write \"B\"",
+		"SELECT a FROM t VERSION AS OF x":                 "whole number",
+		"SELECT a FROM t BRANCH b":                        "\"BRANCH\"",
+		"SELECT a FROM t LIMIT 1L":                        "whole number",
+		"SELECT a FROM t OFFSET -1":                       "OFFSET -1",
+		"SELECT a FROM t LIMIT 99999999999999999999":      "whole number",
+		"SELECT a FROM t ORDER a":                         "\"ORDER\"",
+		"SELECT a FROM t LIMIT 1 WHERE a":                 "\"WHERE\"",
+		"SELECT a FROM t JOIN u":                          "expected ON or USING",
+		"SELECT a FROM t JOIN u USING":                    "in parentheses",
+		"SELECT a FROM t NATURAL JOIN u":                  "NATURAL",
+		"SELECT a FROM t INTERSECT SELECT a FROM u":       "INTERSECT (DuckDB",
+		"SELECT a, row_number() OVER (ORDER BY a) FROM t": "OVER after a function call",
+		"WITH RECURSIVE q AS (SELECT 1) SELECT * FROM q":  "RECURSIVE",
+		"SELECT a FROM range(3)":                          "functions in FROM",
+		"SELECT a FROM t, UNNEST(b)":                      "UNNEST in FROM",
+		"SELECT a FROM t WHERE EXISTS (SELECT 1)":         "EXISTS",
+		"SELECT a FROM t WHERE a = (SELECT 1)":            "subqueries",
+		"SELECT a FROM t GROUP BY ROLLUP (a)":             "ROLLUP",
+		"SELECT * EXCEPT (a) FROM t":                      "* EXCEPT",
+		"VALUES (1), (2, 3)":                              "row 2 of VALUES has 2 columns",
+		"SELECT DISTINCT ON (a) a FROM t":                 "DISTINCT ON",
+		"SELECT $ FROM t":                                 "without the name",
+		"SELECT $p FROM t":                                "$p has no value",
+		strings.Repeat("SELECT a FROM (", 100):            "nested more than",
 	} {
 		_, err := ParseStatement(text, nil)
 		var bad *sql.Error
@@ -93,6 +113,7 @@ func TestParseStatementNamesTheMistake(t *testing.T) {
 func FuzzParseStatement(f *testing.F) {
 	f.Add("EXPLAIN SELECT a, b + $n AS c FROM n.t VERSION AS OF 1 WHERE a > $n AND b = $t ORDER BY a DESC LIMIT 1 OFFSET 2", "it's", "-1.5e3")
 	f.Add("SELECT * FROM \"a b\" BRANCH 'x' WHERE $t LIKE 'a' ORDER BY distance(v, [$n, 1]) LIMIT 2", "\\'", "7")
+	f.Add("WITH q (a) AS (SELECT 1) SELECT DISTINCT x.*, count(*) FROM q x LEFT JOIN (VALUES (1)) v USING (a) WHERE a IN (SELECT 1) GROUP BY a HAVING a > $n UNION ALL (SELECT 2) ORDER BY 1", "", "1")
 	f.Fuzz(func(t *testing.T, text, value, number string) {
 		parameters := map[string]Expr{}
 		if strings.Contains(text, "$t") && utf8.ValidString(value) {
@@ -104,10 +125,15 @@ func FuzzParseStatement(f *testing.F) {
 			}
 		}
 		s, err := ParseStatement(text, parameters)
-		if err != nil || s.Where == nil {
+		if err != nil {
 			return
 		}
-		printed := s.Where.String()
+		s.describe()
+		block, ok := s.Query.Body.(*Block)
+		if !ok || block.Where == nil || strings.Contains(block.Where.String(), "(SELECT …)") {
+			return
+		}
+		printed := block.Where.String()
 		again, err := Limits{Bytes: 1 << 30}.Parse(printed)
 		if err != nil {
 			var bad *sql.Error
@@ -124,55 +150,137 @@ func FuzzParseStatement(f *testing.F) {
 
 // describe returns a statement in one line.
 func (s *Statement) describe() string {
-	var b strings.Builder
-	for _, word := range []struct {
-		is   bool
-		text string
-	}{{s.Explain, "EXPLAIN "}, {s.Analyze, "ANALYZE "}} {
-		if word.is {
-			b.WriteString(word.text)
+	var d describer
+	d.word(s.Explain, "EXPLAIN ")
+	d.word(s.Analyze, "ANALYZE ")
+	d.query(s.Query)
+	return d.String()
+}
+
+// A describer writes parts of statements.
+type describer struct{ strings.Builder }
+
+func (d *describer) word(is bool, text string) {
+	if is {
+		d.WriteString(text)
+	}
+}
+
+func (d *describer) query(q *Query) {
+	for i, c := range q.With {
+		d.WriteString([]string{"WITH ", ", "}[min(i, 1)] + c.Name.Text)
+		d.columns(c.Columns)
+		d.WriteString(" AS (")
+		d.query(c.Query)
+		d.WriteString(")")
+	}
+	d.word(q.With != nil, " ")
+	d.body(q.Body)
+	for i, key := range q.Order {
+		d.WriteString([]string{" ORDER BY ", ", "}[min(i, 1)] + key.Expr.String())
+		d.word(key.Descending, " DESC")
+		d.word(key.NullsFirst, " NULLS FIRST")
+	}
+	if q.Limit != nil {
+		fmt.Fprintf(d, " LIMIT %d", *q.Limit)
+	}
+	if q.Offset != nil {
+		fmt.Fprintf(d, " OFFSET %d", *q.Offset)
+	}
+}
+
+func (d *describer) body(b Body) {
+	switch b := b.(type) {
+	case *Query:
+		d.WriteString("(")
+		d.query(b)
+		d.WriteString(")")
+	case *Values:
+		for i, row := range b.Rows {
+			d.WriteString([]string{"VALUES ", ", "}[min(i, 1)] + "(" + joinExprs(row) + ")")
+		}
+	case *Union:
+		d.WriteString("(")
+		d.body(b.L)
+		d.WriteString(" UNION ")
+		d.word(b.All, "ALL ")
+		d.body(b.R)
+		d.WriteString(")")
+	case *Block:
+		d.block(b)
+	}
+}
+
+func (d *describer) block(b *Block) {
+	d.WriteString("SELECT ")
+	d.word(b.Distinct, "DISTINCT ")
+	for i, out := range b.Outputs {
+		d.word(i > 0, ", ")
+		switch {
+		case out.Of != nil:
+			d.WriteString(out.Of.Text + ".*")
+		case out.Expr == nil:
+			d.WriteString("*")
+		default:
+			d.WriteString(out.Expr.String() + " AS " + out.Name)
 		}
 	}
-	b.WriteString("SELECT ")
-	if s.Outputs == nil {
-		b.WriteString("*")
+	if b.From != nil {
+		d.WriteString(" FROM ")
+		d.source(b.From)
 	}
-	for i, out := range s.Outputs {
-		if i > 0 {
-			b.WriteString(", ")
+	if b.Where != nil {
+		d.WriteString(" WHERE " + b.Where.String())
+	}
+	if b.Group != nil {
+		d.WriteString(" GROUP BY " + joinExprs(b.Group))
+	}
+	if b.Having != nil {
+		d.WriteString(" HAVING " + b.Having.String())
+	}
+}
+
+func (d *describer) source(s Source) {
+	switch s := s.(type) {
+	case *Table:
+		for i, part := range s.Name {
+			d.word(i > 0, ".")
+			d.WriteString(part.Text)
 		}
-		b.WriteString(out.Expr.String() + " AS " + out.Name)
-	}
-	b.WriteString(" FROM ")
-	for i, name := range s.From {
-		if i > 0 {
-			b.WriteString(".")
+		if s.Version != nil {
+			fmt.Fprintf(d, " VERSION %d", *s.Version)
 		}
-		b.WriteString(name.Text)
-	}
-	if s.Version != nil {
-		fmt.Fprintf(&b, " VERSION %d", *s.Version)
-	}
-	if s.Branch != "" {
-		b.WriteString(" BRANCH " + s.Branch)
-	}
-	if s.Where != nil {
-		b.WriteString(" WHERE " + s.Where.String())
-	}
-	for i, key := range s.Order {
-		b.WriteString([]string{" ORDER BY ", ", "}[min(i, 1)] + key.Expr.String())
-		if key.Descending {
-			b.WriteString(" DESC")
+		d.word(s.Branch != "", " BRANCH "+s.Branch)
+		d.alias(s.Alias)
+	case *Derived:
+		d.WriteString("(")
+		d.query(s.Query)
+		d.WriteString(")")
+		d.alias(s.Alias)
+	case *Join:
+		d.WriteString("(")
+		d.source(s.L)
+		d.WriteString(" " + string(s.Kind) + " ")
+		d.source(s.R)
+		if s.On != nil {
+			d.WriteString(" ON " + s.On.String())
 		}
-		if key.NullsFirst {
-			b.WriteString(" NULLS FIRST")
-		}
+		d.word(s.Using != nil, " USING ")
+		d.columns(s.Using)
+		d.WriteString(")")
 	}
-	if s.Limit != nil {
-		fmt.Fprintf(&b, " LIMIT %d", *s.Limit)
+}
+
+func (d *describer) alias(a Alias) {
+	if a.Name != nil {
+		d.WriteString(" AS " + a.Name.Text)
+		d.columns(a.Columns)
 	}
-	if s.Offset != nil {
-		fmt.Fprintf(&b, " OFFSET %d", *s.Offset)
+}
+
+func (d *describer) columns(names []Name) {
+	for i, name := range names {
+		d.WriteString([]string{"(", ", "}[min(i, 1)] + name.Text)
 	}
-	return b.String()
+	d.word(names != nil, ")")
 }
