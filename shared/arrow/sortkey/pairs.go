@@ -37,6 +37,18 @@ func PairsBytes(n int) int64 { return int64(n) * (pairSize + nullBytes + Overhea
 // HavePairs reports whether values of a type have Pairs: numbers and times of up to 64 bits.
 func HavePairs(t arrow.DataType) bool { return pairOf(t) != nil }
 
+// Word returns the key of a value that is no null, of a type whose values have Pairs, as a number: the first byte, which
+// marks nulls, is left out. Keys of one type are equal if their numbers are.
+func Word(key []byte) (n uint64) {
+	if len(key) == 9 {
+		return binary.BigEndian.Uint64(key[1:])
+	}
+	for _, b := range key[1:] {
+		n = n<<8 | uint64(b)
+	}
+	return n
+}
+
 // PairsOf returns the Pairs of an array, whose type has them, and of the rows of its values.
 func PairsOf(values arrow.Array, rows []uint64) *Pairs {
 	number, d := pairOf(values.DataType()), values.Data()

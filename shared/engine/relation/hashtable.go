@@ -16,14 +16,18 @@ import (
 type hashTable struct {
 	exprs []*plan.Bound
 	write []sortkey.Append
-	heads map[string]int32 // the first row with a key
-	tails map[string]int32
-	next  []int32 // the next row with the same key, or -1
-	nulls bool    // some key has a null
+	short bool             // keys have at most 8 bytes
+	words map[uint64]chain // short keys
+	texts map[string]chain // other keys
+	next  []int32          // the next row with the same key, or -1
+	nulls bool             // some key has a null
 }
 
+// A chain is the first and the last row with a key.
+type chain struct{ first, last int32 }
+
 func newHashTable(keys []*plan.Bound) *hashTable {
-	t := &hashTable{exprs: keys, heads: map[string]int32{}, tails: map[string]int32{}}
+	t := &hashTable{exprs: keys, short: len(keys) == 1 && sortkey.HavePairs(keys[0].Type()), words: map[uint64]chain{}, texts: map[string]chain{}}
 	for _, key := range keys {
 		t.write = append(t.write, sortkey.Of(key.Type(), true))
 	}
@@ -67,13 +71,21 @@ func (t *hashTable) add(ctx context.Context, batch arrow.RecordBatch) error {
 			t.nulls = true
 			continue
 		}
-		if tail, ok := t.tails[string(key)]; ok {
-			t.next[tail] = row
-			t.tails[string(key)] = row
-			continue
+		if t.short {
+			w := sortkey.Word(key)
+			c, ok := t.words[w]
+			if ok {
+				t.next[c.last] = row
+			} else {
+				c.first = row
+			}
+			t.words[w] = chain{c.first, row}
+		} else if c, ok := t.texts[string(key)]; ok {
+			t.next[c.last] = row
+			t.texts[string(key)] = chain{c.first, row}
+		} else {
+			t.texts[string(key)] = chain{row, row}
 		}
-		text := string(key)
-		t.heads[text], t.tails[text] = row, row
 	}
 	return nil
 }
@@ -84,10 +96,17 @@ func (t *hashTable) first(keys *rowKeys, i int) int32 {
 	if null {
 		return -1
 	}
-	if row, ok := t.heads[string(key)]; ok {
-		return row
+	var c chain
+	var ok bool
+	if t.short {
+		c, ok = t.words[sortkey.Word(key)]
+	} else {
+		c, ok = t.texts[string(key)]
 	}
-	return -1
+	if !ok {
+		return -1
+	}
+	return c.first
 }
 
 // rowKeys are the keys of the rows of a batch.

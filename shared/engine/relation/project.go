@@ -34,8 +34,13 @@ type named struct {
 	expr syntax.Expr
 }
 
-// project puts a project above a step.
+// project puts a project above a step. One that only renames columns of another project takes its place.
 func (p *planner) project(s step, columns []named) (*project, error) {
+	if below, ok := s.(*project); ok {
+		if made := below.renamed(columns); made != nil {
+			return made, nil
+		}
+	}
 	made := &project{from: s}
 	var fields []arrow.Field
 	for _, c := range columns {
@@ -55,6 +60,24 @@ func (p *planner) project(s step, columns []named) (*project, error) {
 	}
 	made.out = arrow.NewSchema(fields, nil)
 	return made, nil
+}
+
+// renamed returns the project with only some of its columns, under other names, or nil if an expression is more than a column.
+func (p *project) renamed(columns []named) *project {
+	made := &project{from: p.from}
+	var fields []arrow.Field
+	for _, c := range columns {
+		path, ok := c.expr.(*syntax.Column)
+		if !ok || len(path.Path) > 1 {
+			return nil
+		}
+		at := p.out.FieldIndices(path.Path[0].Text)[0]
+		it, f := p.items[at], p.out.Field(at)
+		it.name, f.Name = c.name, c.name
+		made.items, fields = append(made.items, it), append(fields, f)
+	}
+	made.out = arrow.NewSchema(fields, nil)
+	return made
 }
 
 func (p *project) schema() *arrow.Schema { return p.out }

@@ -1,9 +1,11 @@
 package relation
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -80,7 +82,7 @@ func (s *sorting) prune(needed names) {
 const slack = 4
 
 // fewest is the smallest number of rows that are dropped at once.
-const fewest = 64 << 10
+const fewest = 16 << 10
 
 func (s *sorting) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
@@ -118,29 +120,47 @@ type sorted struct {
 	batches []arrow.RecordBatch
 	keys    [][]byte // each ends with the number of its row in batches
 	count   int64
+	last    []byte // with as many rows as the limit, the key of the last of them; nil before
 	held    memory.Hold
 }
 
-// add adds a batch.
+// add adds a batch. Rows behind the last one that a limit admits are dropped at once.
 func (s *sorted) add(batch arrow.RecordBatch) error {
-	// Twice, for the rows in order.
-	bytes := 2 * take.BatchBytes(batch)
-	for _, key := range s.sorting.keys {
-		bytes += sortkey.Bytes(batch.Column(batch.Schema().FieldIndices(key.column)[0]))
+	keys, rows, size := s.keysOf(batch)
+	if len(rows) == 0 {
+		return nil
 	}
-	if err := s.held.Resize(s.ctx, s.held.Bytes()+bytes+(sortkey.Overhead+8)*batch.NumRows()); err != nil {
+	if len(rows) < int(batch.NumRows()) {
+		var err error
+		if batch, err = take.Batch(batch, rows); err != nil {
+			return err
+		}
+	} else {
+		batch.Retain()
+	}
+	// Twice, for the rows in order.
+	if err := s.held.Resize(s.ctx, s.held.Bytes()+2*take.BatchBytes(batch)+size); err != nil {
 		return err
 	}
-	batch.Retain()
-	s.batches = append(s.batches, batch)
+	s.batches, s.keys = append(s.batches, batch), append(s.keys, keys...)
+	s.count += int64(len(keys))
+	if s.most >= 0 && s.count > max(slack*s.most, fewest) {
+		return s.first()
+	}
+	return nil
+}
+
+// keysOf returns the keys of rows of a batch that may be among the first, and their memory.
+func (s *sorted) keysOf(batch arrow.RecordBatch) (keys [][]byte, rows []int32, size int64) {
 	var columns []arrow.Array
 	var write []sortkey.Append
 	for _, key := range s.sorting.keys {
 		c := batch.Column(batch.Schema().FieldIndices(key.column)[0])
 		columns, write = append(columns, c), append(write, sortkey.Of(c.DataType(), key.nullsFirst != key.descending))
 	}
+	var key []byte
 	for i := range int(batch.NumRows()) {
-		var key []byte
+		key = key[:0]
 		for k, c := range columns {
 			from := len(key)
 			if key = write[k](key, c, i); s.sorting.keys[k].descending {
@@ -149,13 +169,14 @@ func (s *sorted) add(batch arrow.RecordBatch) error {
 				}
 			}
 		}
-		s.keys = append(s.keys, binary.BigEndian.AppendUint64(key, uint64(s.count)))
-		s.count++
+		if s.last != nil && bytes.Compare(key, s.last) >= 0 {
+			continue
+		}
+		key = binary.BigEndian.AppendUint64(key, uint64(s.count)+uint64(len(rows)))
+		rows, keys = append(rows, int32(i)), append(keys, slices.Clone(key))
+		size += int64(len(key)) + sortkey.Overhead + 8
 	}
-	if s.most >= 0 && s.count > max(slack*s.most, fewest) {
-		return s.first()
-	}
-	return nil
+	return keys, rows, size
 }
 
 // first puts the rows in order and drops those behind the limit.
@@ -180,16 +201,19 @@ func (s *sorted) first() error {
 	if err != nil {
 		return err
 	}
-	bytes := 2 * take.BatchBytes(made)
+	size := 2 * take.BatchBytes(made)
 	for i, key := range s.keys {
-		bytes += int64(len(key)) + sortkey.Overhead
+		size += int64(len(key)) + sortkey.Overhead
 		binary.BigEndian.PutUint64(key[len(key)-8:], uint64(i))
 	}
 	s.batches, s.count = []arrow.RecordBatch{made}, made.NumRows()
-	if bytes > s.held.Bytes() {
+	if n := len(s.keys); n > 0 && int64(n) == s.most {
+		s.last = slices.Clone(s.keys[n-1][:len(s.keys[n-1])-8])
+	}
+	if size > s.held.Bytes() {
 		return nil
 	}
-	return s.held.Resize(s.ctx, bytes)
+	return s.held.Resize(s.ctx, size)
 }
 
 func (s *sorting) explain(ctx context.Context, w *writer) error {

@@ -46,11 +46,14 @@ const (
 type Table struct {
 	of       *plan.Grouping
 	keys     []sortkey.Append
+	calls    []*sharing
 	max      int64         // the limit of size: tableBytes or less
 	share    *memory.Share // the memory account of the groups
 	writings uint64
 
 	found  map[string]*group
+	short  bool              // a key is one number of at most 8 bytes
+	words  map[uint64]*group // with short, groups whose key is no null
 	order  []*group
 	size   int64 // of the groups
 	held   memory.Hold
@@ -70,12 +73,16 @@ const groupBytes = 112
 
 // New returns a table without groups. Its groups take memory from the context.
 func New(ctx context.Context, of *plan.Grouping) *Table {
-	t := &Table{of: of, max: tableBytes, share: memory.FromContext(ctx), found: map[string]*group{}}
+	t := &Table{of: of, max: tableBytes, share: memory.FromContext(ctx), found: map[string]*group{}, words: map[uint64]*group{}}
+	t.short = len(of.Keys) == 1 && sortkey.HavePairs(of.Keys[0].Type())
 	if limit := t.share.Limit(); limit > 0 {
 		t.max = min(t.max, limit/tableShare)
 	}
 	for _, key := range of.Keys {
 		t.keys = append(t.keys, sortkey.Of(key.Type(), true))
+	}
+	for _, call := range of.Calls {
+		t.calls = append(t.calls, sharingOf(call))
 	}
 	return t
 }
@@ -121,10 +128,20 @@ func (t *Table) Add(ctx context.Context, batch arrow.RecordBatch) error {
 
 // at returns the group with a key, and updates its lowest row id with id.
 func (t *Table) at(key []byte, id uint64) *group {
-	g, ok := t.found[string(key)]
-	if !ok {
+	short := t.short && len(key) > 1
+	var g *group
+	if short {
+		g = t.words[sortkey.Word(key)]
+	} else {
+		g = t.found[string(key)]
+	}
+	if g == nil {
 		g = t.newGroup(string(key), id)
-		t.found[g.key] = g
+		if short {
+			t.words[sortkey.Word(key)] = g
+		} else {
+			t.found[g.key] = g
+		}
 		t.order = append(t.order, g)
 		t.size += groupBytes + int64(len(key)) + stateBytes*int64(len(g.states))
 	}
@@ -135,7 +152,7 @@ func (t *Table) at(key []byte, id uint64) *group {
 // newGroup returns a group without rows.
 func (t *Table) newGroup(key string, lowest uint64) *group {
 	g := &group{key: key, lowest: lowest, states: make([]state, len(t.of.Calls))}
-	for i, call := range t.of.Calls {
+	for i, call := range t.calls {
 		g.states[i] = newState(call)
 	}
 	return g
@@ -222,7 +239,11 @@ func (t *Table) write(ctx context.Context) error {
 		for i, g := range some {
 			records[i] = t.record(g)
 			written += int64(len(g.key)+len(records[i])) + groupBytes
-			delete(t.found, g.key)
+			if t.short && len(g.key) > 1 {
+				delete(t.words, sortkey.Word([]byte(g.key)))
+			} else {
+				delete(t.found, g.key)
+			}
 			some[i] = nil
 		}
 		t.order = t.order[len(some):]
@@ -232,7 +253,7 @@ func (t *Table) write(ctx context.Context) error {
 			return err
 		}
 	}
-	t.found, t.order, t.size = map[string]*group{}, nil, 0
+	t.found, t.words, t.order, t.size = map[string]*group{}, map[uint64]*group{}, nil, 0
 	t.held.Release()
 	return nil
 }

@@ -12,21 +12,20 @@ import (
 	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/aggregate"
-	"tiltyard/shared/sql/plan"
 )
 
 // The states in this file keep values as keys of package sortkey.
 
 // extreme is the state of min and max.
 type extreme struct {
-	key  sortkey.Append
+	*sharing
 	sign int    // -1 for min, 1 for max
 	best []byte // nil without values
 }
 
-func newExtreme(c *plan.Aggregate) *extreme {
-	s := &extreme{key: sortkey.Of(c.Args[0].Type(), true), sign: -1}
-	if c.Function == aggregate.Max {
+func newExtreme(shared *sharing) *extreme {
+	s := &extreme{sharing: shared, sign: -1}
+	if shared.call.Function == aggregate.Max {
 		s.sign = 1
 	}
 	return s
@@ -36,14 +35,15 @@ func (s *extreme) add(args []arrow.Array, i int) int {
 	if args[0].IsNull(i) {
 		return 0
 	}
-	return s.consider(s.key(nil, args[0], i))
+	return s.consider(s.keyOf(args[0], i))
 }
 
-// consider keeps the key if it is better than the best so far.
+// consider keeps a copy of the key if it is better than the best so far.
 func (s *extreme) consider(key []byte) (grown int) {
 	if s.best == nil || bytes.Compare(key, s.best) == s.sign {
-		grown = len(key) - len(s.best)
-		s.best = key
+		before := cap(s.best)
+		s.best = append(s.best[:0], key...)
+		grown = cap(s.best) - before
 	}
 	return grown
 }
@@ -59,7 +59,7 @@ func (s *extreme) merge(part []byte) ([]byte, int) {
 	if n == 0 {
 		return part, 0
 	}
-	return part[n:], s.consider(slices.Clone(part[:n]))
+	return part[n:], s.consider(part[:n])
 }
 
 func (s *extreme) result(to column) error { return to.key(s.best) }
@@ -70,15 +70,15 @@ const appendFactor = 3
 
 // list is the state of array_agg. It includes nulls.
 type list struct {
-	key   sortkey.Append
+	*sharing
 	width int64 // bytes of a value in the result, including null; 0 for texts
 	keys  []byte
 	n     uint64
 }
 
-func newList(c *plan.Aggregate) *list {
-	s := &list{key: sortkey.Of(c.Args[0].Type(), true)}
-	if fixed, ok := c.Args[0].Type().(arrow.FixedWidthDataType); ok {
+func newList(shared *sharing) *list {
+	s := &list{sharing: shared}
+	if fixed, ok := shared.call.Args[0].Type().(arrow.FixedWidthDataType); ok {
 		s.width = int64(fixed.Bytes())
 	}
 	return s
@@ -181,8 +181,7 @@ func totalOrder(a, b float64) int {
 
 // distinct passes each distinct value to another state once.
 type distinct struct {
-	of    *plan.Aggregate
-	key   sortkey.Append
+	*sharing
 	seen  map[string]struct{}
 	nulls bool // NULL counts as a value
 }
@@ -190,18 +189,16 @@ type distinct struct {
 // seenBytes is the memory of a value without its bytes.
 const seenBytes = 48
 
-func newDistinct(c *plan.Aggregate) *distinct {
-	return &distinct{of: c, key: sortkey.Of(c.Args[0].Type(), true), seen: map[string]struct{}{}, nulls: c.Function == aggregate.ArrayAgg}
+func newDistinct(shared *sharing) *distinct {
+	return &distinct{sharing: shared, seen: map[string]struct{}{}, nulls: shared.call.Function == aggregate.ArrayAgg}
 }
 
-// add notes a value, and a null only for array_agg. The buffer saves an allocation for values that are
-// known.
+// add notes a value, and a null only for array_agg.
 func (s *distinct) add(args []arrow.Array, i int) int {
 	if args[0].IsNull(i) && !s.nulls {
 		return 0
 	}
-	var space [64]byte
-	return s.note(s.key(space[:0], args[0], i))
+	return s.note(s.keyOf(args[0], i))
 }
 
 // note records a value if it is new.
@@ -243,16 +240,16 @@ func (s *distinct) result(to column) error {
 		size += len(key)
 	}
 	if size > maxList {
-		return sql.Errorf(sql.ErrTooLarge, sql.NoPos, "the distinct values of %s have more than %d bytes", s.of.Function, maxList)
+		return sql.Errorf(sql.ErrTooLarge, sql.NoPos, "the distinct values of %s have more than %d bytes", s.call.Function, maxList)
 	}
 	slices.Sort(keys)
-	all := stateOf(s.of)
+	all := stateOf(s.sharing)
 	// The number of distinct values is known, so COUNT needs no further state.
-	if s.of.Function == aggregate.Count {
+	if s.call.Function == aggregate.Count {
 		all.(*count).n = int64(len(keys))
 		return all.result(to)
 	}
-	values := sortkey.NewValues(s.of.Args[0].Type())
+	values := sortkey.NewValues(s.call.Args[0].Type())
 	for _, key := range keys {
 		values.Append([]byte(key))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
+	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/sql/aggregate"
 	"tiltyard/shared/sql/plan"
 )
@@ -27,15 +28,37 @@ type state interface {
 // stateBytes is the approximate memory of a state that keeps no values.
 const stateBytes = 48
 
-func newState(c *plan.Aggregate) state {
-	if c.Distinct {
-		return newDistinct(c)
+// A sharing is what the states of one call share, so that a group costs little more than its state.
+type sharing struct {
+	call  *plan.Aggregate
+	key   sortkey.Append // of the first argument; nil without
+	space []byte         // for the key of the value that is looked at
+}
+
+func sharingOf(c *plan.Aggregate) *sharing {
+	s := &sharing{call: c}
+	if len(c.Args) > 0 {
+		s.key = sortkey.Of(c.Args[0].Type(), true)
 	}
-	return stateOf(c)
+	return s
+}
+
+// keyOf returns the key of a value, until the next call.
+func (s *sharing) keyOf(a arrow.Array, i int) []byte {
+	s.space = s.key(s.space[:0], a, i)
+	return s.space
+}
+
+func newState(s *sharing) state {
+	if s.call.Distinct {
+		return newDistinct(s)
+	}
+	return stateOf(s)
 }
 
 // stateOf returns the state of a call without DISTINCT.
-func stateOf(c *plan.Aggregate) state {
+func stateOf(s *sharing) state {
+	c := s.call
 	isDecimal := c.Type.ID() == arrow.DECIMAL128
 	switch c.Function {
 	case aggregate.Count:
@@ -50,9 +73,9 @@ func stateOf(c *plan.Aggregate) state {
 		}
 		return &sumInt{}
 	case aggregate.Min, aggregate.Max:
-		return newExtreme(c)
+		return newExtreme(s)
 	case aggregate.ArrayAgg:
-		return newList(c)
+		return newList(s)
 	case aggregate.Median:
 		return &median{}
 	case aggregate.Var, aggregate.VarPop, aggregate.Stddev, aggregate.StddevPop:

@@ -1,0 +1,329 @@
+package relation_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/engine/relation"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/syntax"
+)
+
+// tables are tables in memory, by name. They note the queries that they have answered.
+type tables map[string]*table
+
+// A table is rows in memory.
+type table struct {
+	batches []arrow.RecordBatch
+	asked   []*syntax.Query
+}
+
+func (t tables) Open(_ context.Context, of *syntax.Table) (relation.Table, error) {
+	return t[of.Name[0].Text], nil
+}
+
+func (t *table) Columns(_ context.Context, q *syntax.Query) (*arrow.Schema, error) {
+	var fields []arrow.Field
+	for _, out := range q.Body.(*syntax.Block).Outputs {
+		if out.Expr == nil {
+			return t.batches[0].Schema(), nil
+		}
+		f, _ := t.batches[0].Schema().FieldsByName(out.Name)
+		fields = append(fields, f...)
+	}
+	return arrow.NewSchema(fields, nil), nil
+}
+
+func (t *table) Rows(ctx context.Context, q *syntax.Query) (*protocol.Rows, error) {
+	t.asked = append(t.asked, q)
+	s, err := t.Columns(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var keep *plan.Bound
+	if where := q.Body.(*syntax.Block).Where; where != nil {
+		if keep, err = plan.BindFilter(ctx, where, t.batches[0].Schema(), time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	return &protocol.Rows{Schema: s, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		for _, batch := range t.batches {
+			if keep != nil {
+				rows, err := keep.Select(ctx, batch, nil)
+				if err == nil {
+					batch, err = take.Batch(batch, rows)
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+			}
+			var columns []arrow.Array
+			for _, f := range s.Fields() {
+				columns = append(columns, batch.Column(batch.Schema().FieldIndices(f.Name)[0]))
+			}
+			if !yield(array.NewRecordBatch(s, columns, batch.NumRows()), nil) {
+				return
+			}
+		}
+	}}, nil
+}
+
+func (t *table) Explain(_ context.Context, q *syntax.Query) (string, error) {
+	b := q.Body.(*syntax.Block)
+	text := "Scan:"
+	for _, out := range b.Outputs {
+		text += " " + out.Name
+	}
+	if b.Where != nil {
+		text += " where " + b.Where.String()
+	}
+	return text, nil
+}
+
+func (t *table) Count(context.Context) (n int64, err error) {
+	for _, batch := range t.batches {
+		n += batch.NumRows()
+	}
+	return n, nil
+}
+
+// columns makes batches of int64 columns.
+func columns(names []string, rows, batch int, value func(column, row int) int64) *table {
+	fields := make([]arrow.Field, len(names))
+	for i, name := range names {
+		fields[i] = arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Int64, Nullable: true}
+	}
+	s := arrow.NewSchema(fields, nil)
+	t := &table{}
+	for from := 0; from < rows || from == 0; from += batch {
+		b := array.NewRecordBuilder(arrowmemory.DefaultAllocator, s)
+		for row := from; row < min(from+batch, rows); row++ {
+			for c := range names {
+				if v := value(c, row); v == null {
+					b.Field(c).AppendNull()
+				} else {
+					b.Field(c).(*array.Int64Builder).Append(v)
+				}
+			}
+		}
+		t.batches = append(t.batches, b.NewRecordBatch())
+	}
+	return t
+}
+
+const null = -1 << 63
+
+func run(ctx context.Context, in tables, text string) ([]string, error) {
+	s, err := syntax.ParseStatement(text, nil)
+	if err != nil {
+		return nil, err
+	}
+	p, err := relation.Make(ctx, s.Query, in, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for batch, err := range p.Rows(ctx).Batches {
+		if err != nil {
+			return nil, err
+		}
+		for i := range int(batch.NumRows()) {
+			line := ""
+			for _, c := range batch.Columns() {
+				line += c.ValueStr(i) + " "
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
+}
+
+// Joins and groups give what a loop over all pairs gives, whatever the sizes of the sides and of the batches are.
+func TestJoinsPairEqualKeys(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		left, right := rng.IntN(300), rng.IntN(300)
+		make := func(rows int) *table {
+			values := map[[2]int]int64{}
+			return columns([]string{"id", "k"}, rows, 1+rng.IntN(100), func(c, row int) int64 {
+				if c == 0 {
+					return int64(row)
+				}
+				if _, ok := values[[2]int{c, row}]; !ok {
+					values[[2]int{c, row}] = int64(rng.IntN(20))
+					if rng.IntN(8) == 0 {
+						values[[2]int{c, row}] = null
+					}
+				}
+				return values[[2]int{c, row}]
+			})
+		}
+		in := tables{"l": make(left), "r": make(right)}
+		for _, kind := range []syntax.JoinKind{syntax.InnerJoin, syntax.LeftJoin, syntax.RightJoin, syntax.FullJoin, syntax.LeftSemi, syntax.LeftAnti} {
+			for _, more := range []string{"", " AND l.id < r.id"} {
+				text := fmt.Sprintf("SELECT l.id AS a, r.id AS b FROM l %s JOIN r ON l.k = r.k%s", kind, more)
+				if kind == syntax.LeftSemi || kind == syntax.LeftAnti {
+					text = fmt.Sprintf("SELECT l.id AS a FROM l %s JOIN r ON l.k = r.k%s", kind, more)
+				}
+				got, err := run(t.Context(), in, text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := pairs(in["l"], in["r"], kind, more != "")
+				slices.Sort(got)
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%s of %d and %d rows:\n got %v\nwant %v", text, left, right, got, want)
+				}
+			}
+		}
+	}
+}
+
+// pairs joins by a loop over all pairs.
+func pairs(l, r *table, kind syntax.JoinKind, ordered bool) (lines []string) {
+	rows := func(t *table) (rows [][2]string) {
+		for _, b := range t.batches {
+			for i := range int(b.NumRows()) {
+				rows = append(rows, [2]string{b.Column(0).ValueStr(i), b.Column(1).ValueStr(i)})
+			}
+		}
+		return rows
+	}
+	number := func(text string) (n int) {
+		_, _ = fmt.Sscan(text, &n)
+		return n
+	}
+	left, right := rows(l), rows(r)
+	matched := make([]bool, len(right))
+	for _, a := range left {
+		found := false
+		for i, b := range right {
+			if a[1] == b[1] && a[1] != array.NullValueStr && (!ordered || number(a[0]) < number(b[0])) {
+				found, matched[i] = true, true
+				if kind != syntax.LeftSemi && kind != syntax.LeftAnti {
+					lines = append(lines, a[0]+" "+b[0]+" ")
+				}
+			}
+		}
+		switch {
+		case kind == syntax.LeftSemi && found, kind == syntax.LeftAnti && !found:
+			lines = append(lines, a[0]+" ")
+		case !found && (kind == syntax.LeftJoin || kind == syntax.FullJoin):
+			lines = append(lines, a[0]+" "+array.NullValueStr+" ")
+		}
+	}
+	for i, b := range right {
+		if !matched[i] && (kind == syntax.RightJoin || kind == syntax.FullJoin) {
+			lines = append(lines, array.NullValueStr+" "+b[0]+" ")
+		}
+	}
+	return lines
+}
+
+// A join and a sort charge what they keep, and are refused when it is too much; an order with a limit keeps few rows.
+func TestMemoryIsBounded(t *testing.T) {
+	in := tables{
+		"big":   columns([]string{"id", "k"}, 400_000, 8192, func(_, row int) int64 { return int64(row * 7919 % 400_009) }),
+		"small": columns([]string{"k"}, 10, 10, func(_, row int) int64 { return int64(row) }),
+	}
+	for text, fits := range map[string]bool{
+		"SELECT id FROM big ORDER BY -id LIMIT 3":                              true,
+		"SELECT id FROM big ORDER BY -id":                                      false,
+		"SELECT b.id FROM big b JOIN small s ON b.k = s.k":                     true,
+		"SELECT b.id FROM big b JOIN big c ON b.k = c.k":                       false,
+		"SELECT count(*) AS n FROM (SELECT DISTINCT id FROM big) AS d":         true,
+		"SELECT b.id FROM big b WHERE k IN (SELECT k FROM small) ORDER BY -id": true,
+	} {
+		share := memory.NewBudget(12<<20, 12<<20).Open()
+		lines, err := run(memory.WithShare(t.Context(), share), in, text)
+		if fits != (err == nil) || !fits && !memory.TooMuch(err) {
+			t.Errorf("%s: got %d rows, %v", text, len(lines), err)
+		}
+		share.Close()
+	}
+}
+
+// Conditions are tested by the tables, and columns that no step needs are not read.
+func TestTablesAreAskedForWhatIsNeeded(t *testing.T) {
+	for text, want := range map[string]string{
+		"SELECT a.x FROM l a JOIN r b ON a.k = b.k WHERE a.y > 1 AND b.y < 2 AND a.x + b.x = 3": `Project: columns=[` + "`a.x`" + ` AS x]
+  Filter: condition=` + "`a.x` + `b.x`" + ` = 3
+    HashJoin: kind=INNER on=[` + "`a.k` = `b.k`" + `] in_memory=right
+      Table: l
+        Scan: x k where ` + "`y`" + ` > 1
+      Table: r
+        Scan: x k where ` + "`y`" + ` < 2
+`,
+		"SELECT a.x FROM l a LEFT JOIN r b ON a.k = b.k AND b.y = 1 WHERE a.y = 2": `Project: columns=[` + "`a.x`" + ` AS x]
+  HashJoin: kind=LEFT on=[` + "`a.k` = `b.k`" + `] in_memory=right
+    Table: l
+      Scan: x k where ` + "`y`" + ` = 2
+    Table: r
+      Scan: k where ` + "`y`" + ` = 1
+`,
+		"SELECT n FROM (SELECT k, count(*) AS n FROM l GROUP BY k) AS g WHERE k = 3 AND n > 1": `Project: columns=[` + "`g.n`" + ` AS n]
+  Filter: condition=` + "`g.n`" + ` > 1
+    Project: columns=[` + "`count(*)`" + ` AS g.n]
+      Group: by=[` + "`l.k`" + `] calls=[count(*)]
+        Project: columns=[` + "`l.k`" + ` AS key0]
+          Table: l
+            Scan: k where ` + "`k`" + ` = 3
+`,
+	} {
+		in := tables{}
+		for _, name := range []string{"l", "r"} {
+			in[name] = columns([]string{"x", "y", "k"}, 10, 10, func(_, row int) int64 { return int64(row) })
+		}
+		s, err := syntax.ParseStatement(text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := relation.Make(t.Context(), s.Query, in, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.Explain(t.Context()); err != nil || got != want {
+			t.Errorf("%s: got %v\n%s\nwant\n%s", text, err, got, want)
+		}
+	}
+}
+
+func BenchmarkStatement(b *testing.B) {
+	const rows = 1_000_000
+	rng := rand.New(rand.NewPCG(1, 2))
+	in := tables{
+		"f": columns([]string{"id", "k", "g", "x"}, rows, 8192, func(c, row int) int64 {
+			return []int64{int64(row), rng.Int64N(100_000), rng.Int64N(1000), rng.Int64N(1 << 40)}[c]
+		}),
+		"d": columns([]string{"k", "label"}, 100_000, 8192, func(c, row int) int64 { return int64(row) % []int64{1 << 40, 37}[c] }),
+	}
+	for name, text := range map[string]string{
+		"FewGroups":  "SELECT g, count(*) AS n, sum(x) AS s FROM f GROUP BY g",
+		"ManyGroups": "SELECT k, max(x) AS m FROM f GROUP BY k",
+		"Join":       "SELECT d.label, count(*) AS n FROM f JOIN d ON f.k = d.k GROUP BY d.label",
+		"TopK":       "SELECT id FROM f ORDER BY x * 2 DESC LIMIT 10",
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				share := memory.NewBudget(512<<20, 512<<20).Open()
+				if _, err := run(memory.WithShare(b.Context(), share), in, text); err != nil {
+					b.Fatal(err)
+				}
+				share.Close()
+			}
+		})
+	}
+}
