@@ -118,6 +118,9 @@ def block(rng: random.Random, count: int, depth: int = 0) -> str:
     if depth < 2 and rng.random() < 0.25:
         s = rng.choice(of)
         where.append(f"{s}.k {rng.choice(['IN', 'IN', 'NOT IN'])} (SELECT i.k FROM {{{rng.choice(list(TABLES))}}} AS i WHERE {rng.choice(['i.k IS NOT NULL', 'i.n > 0'])})")
+    if depth < 2 and rng.random() < 0.1:
+        s = rng.choice(of)
+        where.append(f"{s}.{rng.choice(['k', 'n'])} {rng.choice(['=', '<', '<>'])} (SELECT max(i.n) FROM {{{rng.choice(list(TABLES))}}} AS i WHERE {condition(rng, ['i'])})")
     after = f" FROM {text}" + (f" WHERE {' AND '.join(where)}" if where else "")
     if rng.random() < 0.35:
         keys = rng.sample([f"{s}.{c}" for s in of for c in ("k", "name", "ok", "day")], min(count - 1, rng.randrange(0, 3)))
@@ -165,7 +168,7 @@ def plain(rows: list[dict], ordered: bool) -> list:
 def places(wire, space, outside):
     """Three tables of which one has two fragments and deleted rows, and one an index; and DataFusion over the same rows."""
     rng = random.Random(11)
-    session, second = datafusion.SessionContext(), duckdb.connect()
+    session, second = datafusion.SessionContext(), duckdb.connect(config={"default_null_order": "nulls_last_on_asc_first_on_desc"})
     for name, (count, keys) in TABLES.items():
         path = outside / f"sql-{space}" / f"{name}.lance"
         rows = sample(rng, count, keys)

@@ -30,7 +30,11 @@ func (p *planner) block(q *syntax.Query, b *syntax.Block) (*relation, error) {
 	if r, err := p.answered(q, b); r != nil || err != nil {
 		return r, err
 	}
-	in, err := p.from(b)
+	q, b, inner, err := p.inner(q, b)
+	if err != nil {
+		return nil, err
+	}
+	in, err := p.from(b, inner...)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +66,7 @@ func (p *planner) outputs(b *syntax.Block, in *relation) ([]named, error) {
 		}
 		before := len(outputs)
 		for _, f := range in.scope {
-			if out.Of == nil && !f.hidden || out.Of != nil && same(f.source, *out.Of, false) {
+			if !f.inner && (out.Of == nil && !f.hidden || out.Of != nil && same(f.source, *out.Of, false)) {
 				outputs = append(outputs, named{f.name, columnOf(f.column)})
 			}
 		}

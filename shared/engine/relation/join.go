@@ -30,7 +30,10 @@ type join struct {
 }
 
 // A joinKey is an equality between both sides.
-type joinKey struct{ left, right syntax.Expr }
+type joinKey struct {
+	left, right syntax.Expr
+	exact       bool // both are of one type
+}
 
 // keyOf returns a condition as an equality between both sides, or nil.
 func keyOf(c syntax.Expr, left, right *arrow.Schema) *joinKey {
@@ -43,9 +46,9 @@ func keyOf(c syntax.Expr, left, right *arrow.Schema) *joinKey {
 	case len(l) == 0 || len(r) == 0:
 		return nil
 	case l.within(left) && r.within(right):
-		return &joinKey{b.L, b.R}
+		return &joinKey{left: b.L, right: b.R}
 	case l.within(right) && r.within(left):
-		return &joinKey{b.R, b.L}
+		return &joinKey{left: b.R, right: b.L}
 	}
 	return nil
 }
@@ -58,7 +61,7 @@ func (p *planner) join(j *join) (step, error) {
 	if j.onlyLeft() {
 		j.out = j.left.schema()
 	}
-	for _, key := range j.keys {
+	for i, key := range j.keys {
 		left, err := plan.Bind(p.ctx, key.left, j.left.schema(), p.now)
 		if err != nil {
 			return nil, err
@@ -67,6 +70,7 @@ func (p *planner) join(j *join) (step, error) {
 		if err != nil {
 			return nil, err
 		}
+		j.keys[i].exact = arrow.TypeEqual(left.Type(), right.Type())
 		typ, err := p.unify(left.Type(), right.Type(), key.left.Pos())
 		if err != nil {
 			return nil, err
@@ -165,6 +169,7 @@ func (j *join) buildsLeft() bool { return !j.onlyLeft() && j.left.size() < j.rig
 type joining struct {
 	*join
 	build, probe         side
+	leftBuilt            bool // the build side is the left one
 	keepBuild, keepProbe bool // rows without a match are in the result
 	table                *hashTable
 	rows                 arrow.RecordBatch // of the build side
@@ -182,7 +187,7 @@ func (j *join) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 	keepLeft, keepRight := j.kind == syntax.LeftJoin || j.kind == syntax.FullJoin, j.kind == syntax.RightJoin || j.kind == syntax.FullJoin
 	r := &joining{join: j, build: right, probe: left, keepBuild: keepRight, keepProbe: keepLeft}
 	if j.buildsLeft() {
-		r.build, r.probe, r.keepBuild, r.keepProbe = left, right, keepLeft, keepRight
+		r.build, r.probe, r.keepBuild, r.keepProbe, r.leftBuilt = left, right, keepLeft, keepRight, true
 	}
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		if err := r.load(ctx); err != nil {
@@ -190,6 +195,10 @@ func (j *join) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 			return
 		}
 		if r.nulls && r.table.nulls { // NOT IN a list with a null is never true
+			return
+		}
+		if err := r.narrow(ctx); err != nil {
+			yield(nil, err)
 			return
 		}
 		for batch, err := range r.probe.step.rows(ctx) {
@@ -237,6 +246,57 @@ func (r *joining) load(ctx context.Context) error {
 		r.matched = make([]bool, r.table.len())
 	}
 	return err
+}
+
+// mostNarrow bounds the rows of a build side whose keys become a condition of the probe side.
+const mostNarrow = 256
+
+// narrow makes the probe side read only rows with a key of a small build side, by an index of the table if it has one.
+func (r *joining) narrow(ctx context.Context) error {
+	if r.keepProbe || r.kind == syntax.LeftAnti || r.table.len() > mostNarrow || r.table.len() == 0 {
+		return nil
+	}
+	for i, key := range r.join.keys {
+		if !key.exact {
+			continue
+		}
+		values, err := r.build.keys[i].Eval(ctx, r.rows)
+		if err != nil {
+			return err
+		}
+		list := literals(values)
+		if list == nil {
+			continue
+		}
+		e := key.left
+		if r.leftBuilt {
+			e = key.right
+		}
+		if _, err := r.probe.step.push(&syntax.In{X: e, List: list}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// literals returns the distinct values of an array of integers or texts, or nil for other types, or if all are null.
+func literals(a arrow.Array) (list []syntax.Expr) {
+	seen := names{}
+	for i := range a.Len() {
+		if a.IsNull(i) || seen[a.ValueStr(i)] {
+			continue
+		}
+		seen[a.ValueStr(i)] = true
+		switch {
+		case arrow.IsInteger(a.DataType().ID()):
+			list = append(list, &syntax.Number{Text: a.ValueStr(i)})
+		case a.DataType().ID() == arrow.STRING || a.DataType().ID() == arrow.LARGE_STRING:
+			list = append(list, &syntax.Text{Value: a.ValueStr(i)})
+		default:
+			return nil
+		}
+	}
+	return list
 }
 
 // mostPairs bounds the rows of a batch of pairs.

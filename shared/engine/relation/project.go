@@ -97,6 +97,9 @@ func (p *project) push(condition syntax.Expr) (bool, error) {
 		}
 		it := of[c.Path[0].Text]
 		switch {
+		case it == nil: // a column that no step above reads
+			fits = false
+			return e, nil
 		case it.from != "":
 			return c.At(append([]syntax.Name{{Text: it.from, Quoted: true}}, c.Path[1:]...)), nil
 		case len(c.Path) > 1 || it.bound.Volatile() != "":

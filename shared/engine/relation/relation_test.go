@@ -301,6 +301,31 @@ func TestTablesAreAskedForWhatIsNeeded(t *testing.T) {
 	}
 }
 
+// The keys of a small side are a condition of the table on the other side.
+func TestSmallSideNarrowsTheOther(t *testing.T) {
+	for text, want := range map[string]string{
+		"SELECT b.id FROM big b JOIN small s ON b.k = s.k WHERE s.id > 7": "`k` IN (8, 9)",
+		"SELECT id FROM big WHERE k IN (SELECT k FROM small)":             "`k` IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)",
+		"SELECT b.id FROM big b LEFT JOIN small s ON b.k = s.k":           "",
+		"SELECT id FROM big WHERE k NOT IN (SELECT k FROM small)":         "",
+	} {
+		in := tables{}
+		for name, rows := range map[string]int{"big": 1000, "small": 10} {
+			in[name] = columns([]string{"id", "k"}, rows, 100, func(_, row int) int64 { return int64(row) })
+		}
+		if _, err := run(t.Context(), in, text); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if where := in["big"].asked[0].Body.(*syntax.Block).Where; where != nil {
+			got = where.String()
+		}
+		if got != want {
+			t.Errorf("%s: big is asked for rows where %q, want %q", text, got, want)
+		}
+	}
+}
+
 func BenchmarkStatement(b *testing.B) {
 	const rows = 1_000_000
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -16,6 +16,7 @@ type field struct {
 	name   string
 	column string // its name in the steps
 	hidden bool   // only named together with its source: the right column of USING
+	inner  bool   // the value of a query inside an expression, which * leaves out
 }
 
 // find returns the column that a path begins with, and the names of members behind it. A name without quotes also finds a
@@ -91,6 +92,8 @@ func (s scope) resolve(e syntax.Expr) (syntax.Expr, error) {
 				return nil, err
 			}
 			return e.At(append([]syntax.Name{{Text: f.column, Quoted: true}}, members...)), nil
+		case *syntax.Scalar:
+			return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "a query as a value in this place: it may be in WHERE, in columns of the answer, and in ORDER BY")
 		case *syntax.InQuery:
 			return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "IN (SELECT …) other than as a condition in WHERE, alone or beside AND")
 		}

@@ -39,7 +39,7 @@ func isSimple(q *syntax.Query) bool {
 			}
 		case call != nil && call.Star && call.Filter == nil && strings.EqualFold(call.Name, "count"):
 			return i == 0 && len(b.Outputs) == 1 && q.Order == nil && q.Limit == nil && q.Offset == nil && !hasQueries(b.Where) && !searches(b.Where)
-		case hasAggregates(out.Expr):
+		case hasAggregates(out.Expr), hasQueries(out.Expr):
 			return false
 		}
 	}
@@ -95,7 +95,8 @@ func searches(e syntax.Expr) bool {
 // hasQueries reports whether an expression has a query inside.
 func hasQueries(e syntax.Expr) (has bool) {
 	_, _ = syntax.Rewrite(e, func(e syntax.Expr) (syntax.Expr, error) {
-		if _, ok := e.(*syntax.InQuery); ok {
+		switch e.(type) {
+		case *syntax.InQuery, *syntax.Scalar:
 			has = true
 		}
 		return nil, nil //nolint:nilnil // look inside

@@ -20,23 +20,15 @@ type inQuery struct {
 	x syntax.Expr // over the columns of steps
 }
 
-// from plans the sources of a block and its condition.
-func (p *planner) from(b *syntax.Block) (*relation, error) {
-	if b.From == nil {
-		r := &relation{step: single{}}
-		if b.Where == nil {
-			return r, nil
-		}
-		condition, err := r.scope.resolve(b.Where)
-		if err == nil {
-			r.step, err = p.keep(r.step, condition)
-		}
-		return r, err
-	}
+// from plans the sources of a block and its condition. inner are the queries inside expressions.
+func (p *planner) from(b *syntax.Block, inner ...*relation) (*relation, error) {
 	all := new(pool)
-	if err := p.gather(all, b.From); err != nil {
+	if b.From == nil {
+		all.parts = append(all.parts, &relation{step: single{}})
+	} else if err := p.gather(all, b.From); err != nil {
 		return nil, err
 	}
+	all.parts = append(all.parts, inner...)
 	scope := all.scope()
 	for _, part := range conjuncts(b.Where) {
 		in, ok := part.(*syntax.InQuery)

@@ -91,7 +91,7 @@ func (p *parser) prefixOp() (Expr, error) {
 	case "(":
 		p.next++
 		if w := p.peek().keyword(); w == "SELECT" || w == "WITH" {
-			return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "subqueries")
+			return p.scalar(pos)
 		}
 		e, err := p.expr(precNone)
 		if err != nil {
@@ -114,6 +114,18 @@ func (p *parser) prefixOp() (Expr, error) {
 		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "prefix %s", t.text)
 	}
 	return nil, p.unexpected("an expression")
+}
+
+// scalar reads a query as a value, behind its opening parenthesis.
+func (p *parser) scalar(pos position) (Expr, error) {
+	if p.used == nil {
+		return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "subqueries")
+	}
+	q, err := p.query()
+	if err != nil {
+		return nil, err
+	}
+	return &Scalar{position: pos, Query: q}, p.expectOp(")")
 }
 
 // minus parses a minus sign. Directly before a number it is part of the number.

@@ -26,6 +26,14 @@ var typeSuffixes = [][]string{
 	{"UNSIGNED"}, {"WITH", "TIME", "ZONE"}, {"WITHOUT", "TIME", "ZONE"},
 }
 
+// synonyms are the names of types in statements that filters do not have. In arguments of functions, the other name
+// means the same.
+var synonyms = map[string]string{
+	"bool": "boolean", "int2": "smallint", "int4": "int", "int8": "bigint", "real": "float", "float4": "float",
+	"double precision": "double", "float8": "double", "text": "string", "char": "string", "varchar": "string",
+	"bytea": "binary", "numeric": "decimal",
+}
+
 // typeName reads the name of a type.
 func (p *parser) typeName() (TypeName, error) {
 	t := p.peek()
@@ -57,6 +65,9 @@ func (p *parser) typeName() (TypeName, error) {
 		if err := p.expectOp(")"); err != nil {
 			return TypeName{}, err
 		}
+	}
+	if same, ok := synonyms[typ.Name]; ok && p.used != nil && (typ.Args == nil || same == "decimal") {
+		typ.Name = same
 	}
 	for _, suffix := range typeSuffixes {
 		if p.takeWords(suffix...) {

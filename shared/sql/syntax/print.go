@@ -84,6 +84,9 @@ func (e *InQuery) String() string {
 	return childString(e.X, precCompare-1) + " " + notWord(e.Not) + "IN (SELECT …)"
 }
 
+// String prints parentheses around the query, but not the query.
+func (e *Scalar) String() string { return "(SELECT …)" }
+
 // String prints the operand and its bounds.
 func (e *Between) String() string {
 	return childString(e.X, precCompare-1) + " " + notWord(e.Not) + "BETWEEN " +

@@ -133,6 +133,12 @@ type InQuery struct {
 	Not   bool
 }
 
+// A Scalar is a query as a value: its only column in its only row, or null without a row.
+type Scalar struct {
+	position
+	Query *Query
+}
+
 // An OrderKey is an expression of ORDER BY. Without NULLS FIRST or NULLS LAST, nulls count as larger than all values.
 //
 // Source: datafusion-sql 54, order_by.rs.

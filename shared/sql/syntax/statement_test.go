@@ -34,6 +34,7 @@ func TestParseStatement(t *testing.T) {
 		{"SELECT k, count(*) AS n, sum(DISTINCT v) FILTER (WHERE v > 0) FROM t GROUP BY k, 2 HAVING count(*) > 1", nil, "SELECT k AS k, count(*) AS n, sum(DISTINCT v) FILTER (WHERE v > 0) AS sum(DISTINCT v) FILTER (WHERE v > 0) FROM t GROUP BY k, 2 HAVING count(*) > 1"},
 		{"WITH q (a) AS (SELECT 1), r AS (SELECT a FROM q) SELECT a FROM r WHERE a NOT IN (SELECT b FROM u)", nil, "WITH q(a) AS (SELECT 1 AS 1), r AS (SELECT a AS a FROM q) SELECT a AS a FROM r WHERE a NOT IN (SELECT …)"},
 		{"(SELECT a FROM t ORDER BY a LIMIT 1) UNION ALL VALUES (1), (2) UNION SELECT b FROM u ORDER BY 1 OFFSET 1 ROWS", nil, "(((SELECT a AS a FROM t ORDER BY a LIMIT 1) UNION ALL VALUES (1), (2)) UNION SELECT b AS b FROM u) ORDER BY 1 OFFSET 1"},
+		{"SELECT CAST((SELECT max(b) FROM u) AS varchar) AS m FROM t WHERE a::int8 > 1", nil, "SELECT CAST((SELECT …) AS string) AS m FROM t WHERE CAST(a AS bigint) > 1"},
 		{"SELECT d.a FROM (SELECT a FROM t) AS d (a) JOIN (VALUES (1, 'x')) v (n, s) ON v.n = d.a", nil, "SELECT d.a AS a FROM ((SELECT a AS a FROM t) AS d(a) INNER (VALUES (1, 'x')) AS v(n, s) ON v.n = d.a)"},
 	} {
 		s, err := ParseStatement(c.text, c.parameters)
@@ -89,7 +90,7 @@ func TestParseStatementNamesTheMistake(t *testing.T) {
 		"SELECT a FROM range(3)":                          "functions in FROM",
 		"SELECT a FROM t, UNNEST(b)":                      "UNNEST in FROM",
 		"SELECT a FROM t WHERE EXISTS (SELECT 1)":         "EXISTS",
-		"SELECT a FROM t WHERE a = (SELECT 1)":            "subqueries",
+		"SELECT a FROM t WHERE a = (SELECT 1":             "expected \")\"",
 		"SELECT a FROM t GROUP BY ROLLUP (a)":             "ROLLUP",
 		"SELECT * EXCEPT (a) FROM t":                      "* EXCEPT",
 		"VALUES (1), (2, 3)":                              "row 2 of VALUES has 2 columns",

@@ -1,0 +1,109 @@
+package relation
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/syntax"
+)
+
+// inner replaces the queries in the expressions of a block by columns of further sources, which have one row each.
+func (p *planner) inner(q *syntax.Query, b *syntax.Block) (*syntax.Query, *syntax.Block, []*relation, error) {
+	var made []*relation
+	replace := func(e syntax.Expr) (syntax.Expr, error) {
+		return syntax.Rewrite(e, func(e syntax.Expr) (syntax.Expr, error) {
+			scalar, ok := e.(*syntax.Scalar)
+			if !ok {
+				return nil, nil //nolint:nilnil // look inside
+			}
+			r, err := p.scalar(scalar)
+			if err != nil {
+				return nil, err
+			}
+			made = append(made, r)
+			return columnOf(r.scope[0].name), nil
+		})
+	}
+	query, block := *q, *b
+	var err error
+	if block.Where, err = replace(b.Where); err != nil {
+		return nil, nil, nil, err
+	}
+	block.Outputs = nil
+	for _, out := range b.Outputs {
+		if out.Expr, err = replace(out.Expr); err != nil {
+			return nil, nil, nil, err
+		}
+		block.Outputs = append(block.Outputs, out)
+	}
+	query.Order = nil
+	for _, key := range q.Order {
+		if key.Expr, err = replace(key.Expr); err != nil {
+			return nil, nil, nil, err
+		}
+		query.Order = append(query.Order, key)
+	}
+	return &query, &block, made, nil
+}
+
+// scalar plans a query as a value.
+func (p *planner) scalar(s *syntax.Scalar) (*relation, error) {
+	r, err := p.query(s.Query)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.scope) != 1 {
+		return nil, sql.Errorf(sql.ErrSyntax, s.Pos(), "a query as a value has %d columns; it has one", len(r.scope))
+	}
+	name := p.unique("(query)")
+	below, err := p.project(r.step, []named{{name, columnOf(r.scope[0].column)}})
+	if err != nil {
+		return nil, err
+	}
+	return &relation{step: &value{from: below, pos: s.Pos()}, scope: scope{{name: name, column: name, inner: true}}}, nil
+}
+
+// A value is one row: that of the step below, or a null. More rows are an error.
+type value struct {
+	from step
+	pos  int
+}
+
+func (v *value) schema() *arrow.Schema          { return arrow.NewSchema(nullable(v.from.schema(), true), nil) }
+func (v *value) size() int64                    { return 1 }
+func (v *value) push(syntax.Expr) (bool, error) { return false, nil }
+func (v *value) prune(names)                    { v.from.prune(all(v.from.schema())) }
+
+func (v *value) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		var row arrow.RecordBatch
+		for batch, err := range v.from.rows(ctx) {
+			if err == nil && batch.NumRows() > 0 && (row != nil || batch.NumRows() > 1) {
+				err = sql.Errorf(sql.ErrValue, v.pos, "a query as a value has more than one row")
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if batch.NumRows() > 0 {
+				batch.Retain()
+				row = batch
+			}
+		}
+		s := v.schema()
+		if row == nil {
+			row = array.NewRecordBatch(s, []arrow.Array{take.Nulls(s.Field(0).Type, 1)}, 1)
+		}
+		yield(array.NewRecordBatch(s, row.Columns(), 1), nil)
+	}
+}
+
+func (v *value) explain(ctx context.Context, w *writer) error {
+	return w.step("%s", fmt.Sprint("Value: ", v.from.schema().Field(0).Name))(ctx, v.from)
+}
