@@ -155,7 +155,7 @@ func TestJoinsPairEqualKeys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
 		left, right := rng.IntN(300), rng.IntN(300)
-		make := func(rows int) *table {
+		random := func(rows int) *table {
 			values := map[[2]int]int64{}
 			return columns([]string{"id", "k"}, rows, 1+rng.IntN(100), func(c, row int) int64 {
 				if c == 0 {
@@ -170,7 +170,7 @@ func TestJoinsPairEqualKeys(t *testing.T) {
 				return values[[2]int{c, row}]
 			})
 		}
-		in := tables{"l": make(left), "r": make(right)}
+		in := tables{"l": random(left), "r": random(right)}
 		for _, kind := range []syntax.JoinKind{syntax.InnerJoin, syntax.LeftJoin, syntax.RightJoin, syntax.FullJoin, syntax.LeftSemi, syntax.LeftAnti} {
 			for _, more := range []string{"", " AND l.id < r.id"} {
 				text := fmt.Sprintf("SELECT l.id AS a, r.id AS b FROM l %s JOIN r ON l.k = r.k%s", kind, more)

@@ -102,7 +102,7 @@ func (p *planner) concat(list []*relation, pos int) (*relation, error) {
 	var out scope
 	var fields []arrow.Field
 	for k, f := range first.scope {
-		typ, nullable, err := p.common1(list, k, pos)
+		typ, nullable, err := p.typeOf(list, k, pos)
 		if err != nil {
 			return nil, err
 		}
@@ -131,8 +131,8 @@ func (p *planner) concat(list []*relation, pos int) (*relation, error) {
 	return &relation{step: c, scope: out}, nil
 }
 
-// common1 returns the type of column k of all relations, and whether it may be null.
-func (p *planner) common1(list []*relation, k, pos int) (arrow.DataType, bool, error) {
+// typeOf returns the type of column k of all relations, and whether it may be null.
+func (p *planner) typeOf(list []*relation, k, pos int) (arrow.DataType, bool, error) {
 	var typ arrow.DataType
 	nullable := false
 	for i, r := range list {
@@ -181,10 +181,7 @@ func (c *concat) size() (n int64) {
 	return n
 }
 
-// push selects rows of every part. A part that cannot gets a filter, which needs its schema only.
-func (c *concat) push(condition syntax.Expr) (bool, error) {
-	return false, nil
-}
+func (c *concat) push(syntax.Expr) (bool, error) { return false, nil }
 
 func (c *concat) prune(needed names) {
 	c.out = needed.of(c.out)
