@@ -16,6 +16,7 @@ const (
 	GroupSchema      Group = "schema"
 	GroupData        Group = "data"
 	GroupQuery       Group = "query"
+	GroupSQL         Group = "sql"
 	GroupIndex       Group = "index"
 	GroupVersion     Group = "version"
 	GroupRef         Group = "ref"

@@ -32,6 +32,9 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
 	}
+	if len(statement.From) == 1 {
+		statement.From = append(namesOf(req.NamespaceID), statement.From...)
+	}
 	plan, err := planOf(statement)
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)

@@ -1,0 +1,20 @@
+package query
+
+import (
+	"encoding/json"
+
+	"tiltyard/shared/sql/syntax"
+)
+
+// Parameters returns the values of a statement's parameters as literals, for statements that are not queries.
+func Parameters(values map[string]json.RawMessage) (map[string]syntax.Expr, error) {
+	return literals(values)
+}
+
+// namesOf returns the id of a namespace as names in a statement.
+func namesOf(id []string) (names []syntax.Name) {
+	for _, part := range id {
+		names = append(names, syntax.Name{Text: part})
+	}
+	return names
+}
