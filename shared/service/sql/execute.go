@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"tiltyard/shared/engine/apierror"
@@ -33,8 +34,15 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 	return rows, ofStatement(err)
 }
 
-// ofStatement turns an error with a place in the statement into an error for the client.
-func ofStatement(err error) error { return apierror.OfExpression("query", err) }
+// ofStatement turns an error with a place in the statement into an error for the client. Errors of operations are that
+// already, and their places are in the fields that they name.
+func ofStatement(err error) error {
+	var known *protocol.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return apierror.OfExpression("query", err)
+}
 
 // run runs a command.
 func (s *Service) run(ctx context.Context, in *statement, command syntax.Command) (*protocol.Rows, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/sql"
@@ -189,7 +190,7 @@ func (s *Service) value(ctx context.Context, e syntax.Expr, typ arrow.DataType, 
 	}
 	bound, err := plan.BindAs(ctx, e, one.Schema(), s.tables.Now(), typ)
 	if err != nil {
-		return nil, err
+		return nil, apierror.OfFilter(ofStatement(err))
 	}
 	return bound.Eval(ctx, one)
 }
