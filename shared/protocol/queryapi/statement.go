@@ -15,6 +15,7 @@ var StatementOperations = []protocol.Operation{
 		Name: "ExecuteStatement", Methods: protocol.ByPost, Path: "/v1/sql", Group: protocol.GroupSQL, Access: protocol.Read, Origin: protocol.Own,
 		Request: new(StatementRequest), Response: new(protocol.Rows), Summary: "Run an SQL statement",
 		Note:      "A statement does what another operation does, with the right to that operation on each of its objects. Rows come in the forms of QueryTable, but not in storage.",
+		MayWrite:  true,
 		LeastBody: `{"query":"SELECT * FROM a"}`,
 	},
 }
