@@ -59,6 +59,7 @@ var functions = map[string]needs{
 	"schema":      {objects: write, parts: true, records: true, enqueues: true, rows: true, declares: true},
 	"data":        {objects: write, parts: true, records: true, enqueues: true, rows: true},
 	"query":       {objects: read, stores: true, rows: true},
+	"sql":         {objects: write, parts: true, records: true, enqueues: true, rows: true, declares: true},
 	"index":       {objects: write, records: true, enqueues: true},
 	"version":     {objects: write, records: true, enqueues: true},
 	"ref":         {objects: write, parts: true, records: true, enqueues: true},

@@ -113,7 +113,7 @@ func TestExecutorsAreCalledByTheWorker(t *testing.T) {
 		t.Errorf("got the rights %v", called)
 	}
 	for name, variables := range environments(service) {
-		if got, isTold := variables["TILTYARD_EXECUTOR"]; isTold != slices.Contains([]string{"worker", "view", "schema", "stream"}, name) || isTold && got != text {
+		if got, isTold := variables["TILTYARD_EXECUTOR"]; isTold != slices.Contains([]string{"worker", "view", "schema", "sql", "stream"}, name) || isTold && got != text {
 			t.Errorf("%s has %v", name, got)
 		}
 	}

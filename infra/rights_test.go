@@ -49,6 +49,7 @@ func (d departure) covers(role, action string) bool {
 var beyond = []departure{
 	{"*", "logs:CreateLogStream logs:PutLogEvents", "A function writes its own log."},
 	{"Worker", "sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage", "The queue calls the worker."},
+	{"Sql", "dynamodb:DeleteItem", "A role changes records or does not; no statement is entered in the ledger of repeated requests yet."},
 	{"Clock", "sqs:SendMessage", "A schedule and no function: it sends the messages that begin regular jobs."},
 }
 

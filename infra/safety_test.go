@@ -96,7 +96,7 @@ func TestPagesOfOtherOriginsAreLetInByNameAlone(t *testing.T) {
 func TestRequestsAreThrottledByTheClassOfTheirRoute(t *testing.T) {
 	want := func(r operations.GatewayRoute) float64 {
 		switch {
-		case r.Function == "data" || r.Function == "query" || r.Function == "schema":
+		case r.Function == "data" || r.Function == "query" || r.Function == "sql" || r.Function == "schema":
 			return 500
 		case r.Access == protocol.Write:
 			return 250

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -36,17 +37,19 @@ func newSQLCommand(s *session) *cobra.Command {
 		return s.statement(r, text, values)
 	})
 	cmd.Long = `Run an SQL statement; - reads it from standard input. Without a statement, a prompt on the terminal runs those
-that are typed. A statement reads one table:
+that are typed. A query is
 
   [EXPLAIN [ANALYZE]] SELECT columns FROM table [VERSION AS OF n] [BRANCH 'name']
   [WHERE condition] [ORDER BY column [DESC], ...] [LIMIT n] [OFFSET n]
 
 ORDER BY distance(column, vector) LIMIT n finds the nearest rows, and WHERE match(column, 'words') those
-with words. $name in the statement is a value of --param. Rows come in the forms of query.`
+with words. Other statements change rows, tables, columns, indices, views, tags and branches, or show them: INSERT, UPDATE,
+DELETE, CREATE, ALTER, DROP, REFRESH, OPTIMIZE, SHOW, DESCRIBE. $name in the statement is a value of --param. Rows come in the forms of query.`
 	cmd.Example = `  tiltyard sql 'SELECT id, price FROM sales.orders WHERE price > 10 ORDER BY price DESC LIMIT 5'
   tiltyard sql 'SELECT id FROM points ORDER BY distance(vector, $q) LIMIT 3' --param q='[0.1, 0.2]'
   tiltyard sql 'SELECT id FROM points ORDER BY distance(vector, $q) LIMIT 3' --param q=@query.npy
   tiltyard sql "SELECT title FROM docs WHERE match(body, 'fish') ORDER BY score() DESC LIMIT 3"
+  tiltyard sql 'INSERT INTO sales.big SELECT * FROM sales.orders WHERE price > 1000'
   tiltyard sql 'EXPLAIN ANALYZE SELECT count(*) FROM docs' -o json`
 	cmd.Flags().StringArrayVar(&parameters, "param", nil, "NAME=VALUE, the value of $NAME: JSON, or a text if it is not JSON; @FILE has a vector, as JSON or .npy")
 	return cmd
@@ -59,7 +62,45 @@ func (s *session) statement(r *run, text string, values map[string]json.RawMessa
 	if err != nil {
 		return err
 	}
+	if (s.form == "" || s.form == formTable) && isCommand(text) {
+		return s.told(r.cmd, rows)
+	}
 	return s.showRows(r.cmd, rows, true, "LIMIT")
+}
+
+// commandWords are the first words of statements whose answers are told in words.
+var commandWords = map[string]bool{
+	"CREATE": true, "DROP": true, "ALTER": true, "REFRESH": true, "OPTIMIZE": true, "INSERT": true, "UPDATE": true, "DELETE": true, "MERGE": true,
+}
+
+// isCommand reports whether a statement changes something.
+func isCommand(text string) bool {
+	words := strings.Fields(text)
+	return len(words) > 0 && commandWords[strings.ToUpper(words[0])]
+}
+
+// told says what a statement has changed.
+func (s *session) told(cmd *cobra.Command, rows *client.Rows) error {
+	defer rows.Close()
+	for batch, err := range rows.Batches() {
+		if err != nil {
+			return err
+		}
+		if batch.NumCols() != 1 || batch.NumRows() != 1 {
+			continue
+		}
+		value := batch.Column(0).ValueStr(0)
+		switch name := batch.ColumnName(0); {
+		case name == "count" && value == "1":
+			value = "1 row"
+		case name == "count":
+			value += " rows"
+		case name == "job_id":
+			value = "job " + value + " does it; tiltyard job wait " + value
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), printable(value, false))
+	}
+	return nil
 }
 
 // typedStatements runs the statements that somebody types on a terminal, each within --timeout.

@@ -25,6 +25,12 @@ func TestSQLRunsStatementsWithParameters(t *testing.T) {
 		{"", []string{"SELECT id FROM p ORDER BY distance(vector, $q) LIMIT 1", "--param", "q=@" + file, "-o", "json"}, `{"id":1}`},
 		{"SELECT count(*) AS n\nFROM p;\n", []string{"-", "-o", "json"}, `{"n":2}`},
 		{"", []string{"SELECT id AS number FROM p ORDER BY id"}, "number\n1\n2"},
+		{"", []string{"INSERT INTO p (id, name) VALUES (7, 'seven'), (8, $n)", "--param", "n=eight"}, "2 rows\n"},
+		{"", []string{"DELETE FROM p WHERE id = 7"}, "1 row\n"},
+		{"", []string{"CREATE TABLE q (id int)"}, "created table q\n"},
+		{"", []string{"OPTIMIZE TABLE p"}, "job wait"},
+		{"", []string{"SHOW TABLES"}, "name\np\nq"},
+		{"", []string{"DROP TABLE q", "-o", "json"}, `{"status":"dropped table q"}`},
 		{"", []string{"EXPLAIN SELECT id FROM p WHERE id = 2", "-o", "json"}, "id = "},
 	} {
 		stdout, stderr, code := tiltyard(t, c.in, append([]string{"sql"}, c.args...)...)

@@ -229,9 +229,9 @@ func (c *Client) FetchTableBlobs(ctx context.Context, req *queryapi.FetchBlobsRe
 	return askRows(ctx, c, "FetchTableBlobs", req)
 }
 
-// ExecuteStatement calls POST /v1/sql: run an SQL statement. A statement reads one table, with the rights of
-// QueryTable on it, or of the operation that counts or explains. Rows come in the forms of QueryTable, but not
-// in storage. Only Tiltyard has this operation.
+// ExecuteStatement calls POST /v1/sql: run an SQL statement. A statement does what another operation does, with
+// the right to that operation on each of its objects. Rows come in the forms of QueryTable, but not in storage.
+// Only Tiltyard has this operation.
 func (c *Client) ExecuteStatement(ctx context.Context, req *queryapi.StatementRequest) (*Rows, error) {
 	return askRows(ctx, c, "ExecuteStatement", req)
 }

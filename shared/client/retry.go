@@ -70,10 +70,10 @@ func (c *call) again(ctx context.Context, o outcome, try int) bool {
 	if o.kind == final || try+1 >= maxTries || c.rows != nil && c.rows.Once {
 		return false
 	}
-	if c.operation.Access == protocol.Read || c.repeatable || o.kind != lost {
+	if c.operation.Access == protocol.Read && !c.operation.MayWrite || c.repeatable || o.kind != lost {
 		return true
 	}
-	return !c.unkept() && c.client.honoursKeys(ctx)
+	return !c.unkept() && !c.operation.MayWrite && c.client.honoursKeys(ctx)
 }
 
 // unkept reports whether servers do not store the answer of the operation for a repetition, because

@@ -16,6 +16,7 @@ const (
 	GroupSchema      Group = "schema"
 	GroupData        Group = "data"
 	GroupQuery       Group = "query"
+	GroupSQL         Group = "sql"
 	GroupIndex       Group = "index"
 	GroupVersion     Group = "version"
 	GroupRef         Group = "ref"
@@ -60,6 +61,9 @@ type Operation struct {
 	ArrowBody bool
 	// Frees means that the operation deletes stored data, or begins a job that does. It must be possible on a full disk.
 	Frees bool
+	// MayWrite means that a request may change something although the operation reads: it then performs another one, whose
+	// rights it needs as well.
+	MayWrite bool
 	// LeastBody is the shortest valid body, as JSON; in a row empty for {}.
 	LeastBody string
 	// Refused is the answer for every existing table, because the service lacks what the operation is about.

@@ -23,6 +23,7 @@ var groups = []struct{ name, about string }{
 	{"schema", "Columns and metadata of a schema."},
 	{"data", "Writing rows."},
 	{"query", "Reading rows: filters, vectors, full text."},
+	{"sql", "Statements in SQL."},
 	{"index", "Indices."},
 	{"version", "Versions of tables."},
 	{"ref", "Tags and branches."},

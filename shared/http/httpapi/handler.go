@@ -190,6 +190,7 @@ func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
 	}
 	ctx, span := h.Traces.Request(r.Context(), r.Header)
 	c.span = span
+	ctx = context.WithValue(ctx, performedKey{}, &c.performed)
 	c.r = r.WithContext(memory.WithShare(objectstore.WithTotal(ctx, &c.storage), c.memory))
 	c.r.Body = &c.received
 	return c
@@ -223,6 +224,7 @@ type call struct {
 	cut                        bool  // the answer broke off after its start
 	storage                    objectstore.Usage
 	cold                       bool
+	performed                  performance
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }

@@ -100,14 +100,15 @@ func (h *handler) log(ctx context.Context, s *Served) {
 // because of its sender. Its message distinguishes it from other lines, and it is written at all
 // log levels.
 func (h *handler) audit(ctx context.Context, s *Served) {
-	if h.Audit == nil || s.Operation.Name == "" || s.Operation.Access != protocol.Write && !s.denied() {
+	operation := s.effect()
+	if h.Audit == nil || operation.Name == "" || operation.Access != protocol.Write && !s.denied() {
 		return
 	}
 	attrs := append(make([]slog.Attr, 0, 12),
 		slog.String("outcome", s.outcome()),
 		slog.String("principal", s.Principal),
 		slog.String("remote", s.Remote),
-		slog.String("operation", s.Operation.Name),
+		slog.String("operation", operation.Name),
 		slog.String("object", s.Object),
 		slog.Int("status", s.Status),
 		slog.String("request_id", s.RequestID),

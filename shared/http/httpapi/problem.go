@@ -340,7 +340,7 @@ func (c *call) applyException(p *problem) {
 func (c *call) challenge(status int) string {
 	if status == http.StatusForbidden {
 		scope := auth.ScopeRead
-		if c.match.operation.Access == protocol.Write {
+		if c.match.operation.Access == protocol.Write || c.performed.operation.Access == protocol.Write {
 			scope = auth.ScopeWrite
 		}
 		return `Bearer realm="tiltyard", error="insufficient_scope", scope="` + scope + `"`

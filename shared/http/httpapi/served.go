@@ -24,6 +24,7 @@ type Served struct {
 	Principal string // empty when the sender was not authenticated
 	Method    string
 	Operation protocol.Operation // the zero value when the path belongs to no operation
+	Performed protocol.Operation // another one that the request has performed; else the zero value
 	Dialect   protocol.Dialect
 	Object    string // canonical id
 	Status    int    // of the answer that the client got; 499 when it had disconnected
@@ -92,6 +93,7 @@ func (c *call) served(took time.Duration) *Served {
 		s.Version = c.w.Header().Get(versionHeader)
 	}
 	s.Hidden = s.Err != nil && c.access != nil && auth.Hides(c.ctx(), c.match.operation, c.id)
+	s.perform(c.ctx(), &c.performed, c.access != nil)
 	if s.Code == "" && s.Err != nil { // the answer was not completed
 		s.Code = slug(protocol.CodeOf(s.Err))
 	}

@@ -30,6 +30,7 @@ var All = slices.Concat(
 	in("schema", schemaapi.Operations),
 	in("data", dataapi.Operations, dataapi.LogOperations),
 	in("query", queryapi.Operations),
+	in("sql", queryapi.StatementOperations),
 	in("index", indexapi.Operations),
 	in("version", versionapi.Operations),
 	in("ref", refapi.Operations),

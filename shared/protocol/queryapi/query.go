@@ -46,12 +46,6 @@ var Operations = []protocol.Operation{
 		NoContent: "The value is null.",
 	},
 	{
-		Name: "ExecuteStatement", Methods: protocol.ByPost, Path: "/v1/sql", Group: protocol.GroupQuery, Access: protocol.Read, Origin: protocol.Own,
-		Request: new(StatementRequest), Response: new(protocol.Rows), Summary: "Run an SQL statement",
-		Note:      "A statement reads one table, with the rights of QueryTable on it, or of the operation that counts or explains. Rows come in the forms of QueryTable, but not in storage.",
-		LeastBody: `{"query":"SELECT * FROM a"}`,
-	},
-	{
 		Name: "ReadTableResult", Methods: protocol.ByGet, Path: "/v1/table/{id}/result/{result_id}", Group: protocol.GroupQuery, Access: protocol.Read, Origin: protocol.Own,
 		Request: new(ReadResultRequest), Response: new(protocol.Bytes), Summary: "Read the stored answer to a query, or a range of its bytes",
 		Permission: "QueryTable",

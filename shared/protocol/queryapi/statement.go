@@ -9,10 +9,23 @@ import (
 // MaxParameters is the largest number of parameters of a statement.
 const MaxParameters = 256
 
+// StatementOperations has the row of the operation that runs statements.
+var StatementOperations = []protocol.Operation{
+	{
+		Name: "ExecuteStatement", Methods: protocol.ByPost, Path: "/v1/sql", Group: protocol.GroupSQL, Access: protocol.Read, Origin: protocol.Own,
+		Request: new(StatementRequest), Response: new(protocol.Rows), Summary: "Run an SQL statement",
+		Note:      "A statement does what another operation does, with the right to that operation on each of its objects. Rows come in the forms of QueryTable, but not in storage.",
+		MayWrite:  true,
+		LeastBody: `{"query":"SELECT * FROM a"}`,
+	},
+}
+
 // StatementRequest is a statement in SQL.
 type StatementRequest struct {
 	protocol.Common
 	Query string `json:"query"`
+	// NamespaceID is the namespace of the names that have no namespace in the query. Empty: the root.
+	NamespaceID []string `json:"namespace_id"`
 	// Parameters are the values of $name in the query: null, numbers, texts, true, false, and lists of them, such as vectors.
 	Parameters map[string]json.RawMessage `json:"parameters"`
 }
@@ -25,5 +38,5 @@ func (r *StatementRequest) Validate() error {
 	case len(r.Parameters) > MaxParameters:
 		return protocol.Errorf(protocol.InvalidInput, "parameters has %d values; at most %d are possible", len(r.Parameters), MaxParameters)
 	}
-	return nil
+	return protocol.CheckID(r.NamespaceID)
 }

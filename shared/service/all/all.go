@@ -30,6 +30,7 @@ import (
 	"tiltyard/shared/service/ref"
 	"tiltyard/shared/service/schema"
 	"tiltyard/shared/service/secret"
+	sqlservice "tiltyard/shared/service/sql"
 	"tiltyard/shared/service/table"
 	"tiltyard/shared/service/transaction"
 	"tiltyard/shared/service/version"
@@ -93,6 +94,7 @@ func Open(stores tables.Stores, opts Options) Services {
 		table.NewErrors(tables).Routes(),
 		data.New(tables, opts.Uploads).Routes(),
 		query.New(tables).Routes(),
+		sqlservice.New(tables, keeper, opts.Uploads).Routes(),
 		index.New(tables).Routes(),
 		schema.New(tables, opts.Uploads).Routes(),
 		version.New(tables).Routes(),

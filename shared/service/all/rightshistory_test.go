@@ -2,6 +2,7 @@ package all_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -149,11 +150,34 @@ func (h *history) tell() {
 	h.does("CreateTable", "cellar$t", rows)
 	h.does("DropNamespace", "cellar", `{"behavior":"Cascade"}`)
 
-	h.does("ExecuteStatement", "", `{"query":"SELECT id FROM shop.t WHERE id > 1"}`)
+	h.statements()
 	for _, op := range operations.All { // of which nothing is special
 		if !h.done[op.Name] {
 			h.does(op.Name, "shop$t", op.LeastBody)
 		}
+	}
+}
+
+// statements changes what can be changed by SQL.
+func (h *history) statements() {
+	h.Helper()
+	for _, text := range []string{
+		"SELECT id FROM shop.t WHERE id > 1",
+		"CREATE NAMESPACE desk", "CREATE TABLE desk.t (id bigint, x int)", "INSERT INTO desk.t VALUES (1, 1), (2, 2), (3, 3)", "INSERT INTO desk.t SELECT id, id AS x FROM shop.t",
+		"CREATE TABLE desk.u AS SELECT id, x FROM desk.t", "UPDATE desk.t SET x = 2 WHERE id = 1", "DELETE FROM desk.t WHERE id = 2",
+		"CREATE INDEX ids ON desk.t USING BTREE (id)", "SHOW INDEXES FROM desk.t", "DROP INDEX ids ON desk.t",
+		"CREATE TAG first ON desk.t VERSION AS OF 1", "DROP TAG first ON desk.t", "CREATE BRANCH trial ON desk.t", "DROP BRANCH trial ON desk.t",
+		"ALTER TABLE desk.t ADD COLUMN y int", "ALTER TABLE desk.t RENAME COLUMN y TO z", "ALTER TABLE desk.t DROP COLUMN z", "OPTIMIZE TABLE desk.t",
+		"CREATE VIEW desk.v AS SELECT id FROM desk.t", "DROP VIEW desk.v",
+		"CREATE TABLE desk.texts AS SELECT id, concat(text, upper(text)) AS text FROM shop.images", // a file that is sent in parts
+		"CREATE MATERIALIZED VIEW desk.m AS SELECT id FROM desk.t", "REFRESH MATERIALIZED VIEW desk.m", "SHOW MATERIALIZED VIEWS IN desk", "DROP MATERIALIZED VIEW desk.m",
+		"ALTER TABLE desk.u RENAME TO w", "DROP TABLE desk.w", "DROP NAMESPACE desk CASCADE",
+	} {
+		body, err := json.Marshal(map[string]string{"query": text})
+		if err != nil {
+			h.Fatal(err)
+		}
+		h.does("ExecuteStatement", "", string(body))
 	}
 }
 

@@ -31,11 +31,11 @@ const (
 	scoreColumn    = "_score"
 )
 
-// planOf plans a simple query. Errors are *sql.Error.
-func planOf(q *syntax.Query) (*plan, error) {
+// planOf plans a simple query. namespace is that of names without one. Errors are *sql.Error.
+func planOf(q *syntax.Query, namespace []string) (*plan, error) {
 	b := q.Body.(*syntax.Block)
 	table := b.From.(*syntax.Table)
-	p := &plan{id: idOf(table)}
+	p := &plan{id: idOf(table, namespace)}
 	p.request.ID, p.request.Version, p.request.Branch = p.id, table.Version, table.Branch
 	p.request.Prefilter = true
 	if q.Offset != nil {
@@ -51,10 +51,12 @@ func planOf(q *syntax.Query) (*plan, error) {
 }
 
 // idOf returns the id of a table.
-func idOf(t *syntax.Table) []string {
-	id := make([]string, len(t.Name))
-	for i, part := range t.Name {
-		id[i] = part.Text
+func idOf(t *syntax.Table, namespace []string) (id []string) {
+	if len(t.Name) == 1 {
+		id = append(id, namespace...)
+	}
+	for _, part := range t.Name {
+		id = append(id, part.Text)
 	}
 	return id
 }

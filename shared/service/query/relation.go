@@ -11,17 +11,18 @@ import (
 	"tiltyard/shared/engine/relation"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/tables"
 )
 
 // relate runs a statement that no single table answers.
-func (s *Service) relate(ctx context.Context, statement *syntax.Statement) (*protocol.Rows, error) {
+func (s *Service) relate(ctx context.Context, req *queryapi.StatementRequest, statement *syntax.Statement) (*protocol.Rows, error) {
 	if statement.Analyze {
 		return nil, apierror.OfExpression("query", sql.Errorf(sql.ErrUnsupported, statement.Query.Pos(), "EXPLAIN ANALYZE of a query that is more than that of one table (EXPLAIN returns its plan)"))
 	}
-	from := &sources{service: s, operation: operationOf(statement), opened: map[string]*source{}}
+	from := &sources{service: s, namespace: req.NamespaceID, operation: operationOf(statement), opened: map[string]*source{}}
 	plan, err := relation.Make(ctx, statement.Query, from, s.tables.Now())
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
@@ -45,7 +46,8 @@ func (s *Service) relate(ctx context.Context, statement *syntax.Statement) (*pro
 // sources are the tables of a statement. Each has one version in the whole statement.
 type sources struct {
 	service   *Service
-	operation string // whose right is needed
+	namespace []string // of names without one
+	operation string   // whose right is needed
 	opened    map[string]*source
 }
 
@@ -59,15 +61,16 @@ type source struct {
 
 // Open returns a table, if the sender has the right to read it.
 func (s *sources) Open(ctx context.Context, t *syntax.Table) (relation.Table, error) {
-	key := fmt.Sprintf("%q %q", idOf(t), t.Branch)
+	id := idOf(t, s.namespace)
+	key := fmt.Sprintf("%q %q", id, t.Branch)
 	if t.Version != nil {
 		key += fmt.Sprint(" ", *t.Version)
 	}
 	if s.opened[key] == nil {
-		if err := auth.Admit(ctx, s.operation, idOf(t)); err != nil {
+		if err := auth.Admit(ctx, s.operation, id); err != nil {
 			return nil, err
 		}
-		s.opened[key] = &source{in: s, id: idOf(t), branch: t.Branch, version: t.Version}
+		s.opened[key] = &source{in: s, id: id, branch: t.Branch, version: t.Version}
 	}
 	return s.opened[key], nil
 }
@@ -75,7 +78,7 @@ func (s *sources) Open(ctx context.Context, t *syntax.Table) (relation.Table, er
 // read calls work with the table and the query of it that a simple query is.
 func read[T any](ctx context.Context, s *source, q *syntax.Query, work func(context.Context, *engine.Table, *plan, engine.AsOf) (T, error)) (T, error) {
 	var none T
-	plan, err := planOf(q)
+	plan, err := planOf(q, s.in.namespace)
 	if err != nil {
 		return none, err
 	}

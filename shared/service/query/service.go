@@ -20,7 +20,6 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("ExplainTableQueryPlan", s.Explain),
 		httpapi.JSON("AnalyzeTableQueryPlan", s.Analyze),
 		httpapi.JSON("PrewarmTable", s.Prewarm),
-		httpapi.Arrow("ExecuteStatement", s.Execute),
 		httpapi.ArrowStream("FetchTableBlobs", s.FetchBlobs),
 		httpapi.Bytes("ReadTableBlob", s.ReadBlob),
 		httpapi.Result("ReadTableResult"),

@@ -34,19 +34,19 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 		return nil, apierror.OfExpression("query", err)
 	}
 	if simple := relation.Simple(statement.Query); simple != nil {
-		return s.answer(ctx, statement, simple)
+		return s.answer(ctx, req, statement, simple)
 	}
-	return s.relate(ctx, statement)
+	return s.relate(ctx, req, statement)
 }
 
 // answer runs a statement that one table answers.
-func (s *Service) answer(ctx context.Context, statement *syntax.Statement, q *syntax.Query) (*protocol.Rows, error) {
-	plan, err := planOf(q)
+func (s *Service) answer(ctx context.Context, req *queryapi.StatementRequest, statement *syntax.Statement, q *syntax.Query) (*protocol.Rows, error) {
+	plan, err := planOf(q, req.NamespaceID)
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
 	}
 	if statement.Explain && plan.count != "" {
-		return s.relate(ctx, statement)
+		return s.relate(ctx, req, statement)
 	}
 	if err := plan.request.Validate(); err != nil {
 		return nil, err

@@ -27,6 +27,14 @@ func lanceType(name syntax.TypeName) arrow.DataType {
 	return nil
 }
 
+// Type returns the type that a name means for a column: that of a CAST, in either place. It is nil for an unknown name.
+func Type(name syntax.TypeName) arrow.DataType {
+	if t := lanceType(name); t != nil {
+		return t
+	}
+	return callType(name)
+}
+
 // callType returns the type that a name means inside of calls, or nil.
 func callType(name syntax.TypeName) arrow.DataType {
 	if t, ok := commonTypes[name.Name]; ok {

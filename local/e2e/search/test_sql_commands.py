@@ -1,0 +1,134 @@
+"""Statements in SQL that change something: what they make is read with native Lance."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import lance
+import pyarrow as pa
+import pytest
+
+
+class Desk:
+    """Runs statements in one namespace."""
+
+    def __init__(self, wire, space: str):
+        self.wire, self.space = wire, space
+
+    def send(self, text: str, **parameters):
+        body = json.dumps({"query": text, "parameters": parameters, "namespace_id": [self.space]}).encode()
+        return self.wire.call("POST", "/v1/sql", body, {"Content-Type": "application/json", "Accept": "application/json"})
+
+    def __call__(self, text: str, **parameters) -> list[dict]:
+        answer = self.send(text, **parameters)
+        assert answer.status == 200, (text, answer.body)
+        return answer.json
+
+    def native(self, table: str) -> lance.LanceDataset:
+        found = self.wire.post(f"/v1/table/{self.space}$%s/describe" % table, {}).json
+        return lance.dataset(found["location"])
+
+    def job(self, text: str) -> None:
+        """Runs a statement whose work a job does, and waits for it."""
+        (row,) = self(text)
+        assert row["job_id"], row
+        end = time.monotonic() + 60
+        while (job := self.wire.post("/v1/jobs/describe", {"job_id": row["job_id"]}).json)["job_state"] == "IN_PROGRESS":
+            assert time.monotonic() < end, job
+            time.sleep(0.05)
+        assert job["job_state"] == "DONE", job
+
+
+@pytest.fixture
+def sql(wire, space):
+    return Desk(wire, space)
+
+
+def test_rows_are_those_that_native_lance_reads(sql, opens):
+    assert sql("CREATE TABLE t (id bigint NOT NULL, name text, v VECTOR(2), price double)") == [{"status": f"created table {sql.space}.t"}]
+    assert sql("INSERT INTO t VALUES (1, 'a', [0.5, 1], 2), (2, NULL, NULL, NULL)") == [{"count": 2}]
+    assert sql("INSERT INTO t (id, name, v) VALUES ($id, $name, $v)", id=3, name="it's", v=[1, 2.5]) == [{"count": 1}]
+    assert sql("INSERT INTO t (id, name) SELECT id * 10, upper(name) FROM t WHERE name IS NOT NULL") == [{"count": 2}]
+    assert sql("UPDATE t SET price = id / 2, name = coalesce(name, 'none') WHERE id < 10") == [{"count": 3}]
+    assert sql("DELETE FROM t WHERE id = $id", id=10) == [{"count": 1}]
+    native = sql.native("t")
+    assert native.schema == pa.schema([
+        pa.field("id", pa.int64(), nullable=False), ("name", pa.string()), ("v", pa.list_(pa.float32(), 2)), ("price", pa.float64()),
+    ])
+    rows = sorted(native.to_table().to_pylist(), key=lambda row: row["id"])
+    assert rows == [
+        {"id": 1, "name": "a", "v": [0.5, 1], "price": 0.0},
+        {"id": 2, "name": "none", "v": None, "price": 1.0},
+        {"id": 3, "name": "it's", "v": [1, 2.5], "price": 1.0},
+        {"id": 30, "name": "IT'S", "v": None, "price": None},
+    ]
+    assert sql("CREATE TABLE u AS SELECT id, name FROM t WHERE id > 2") == [{"count": 2}]
+    assert sorted(sql.native("u").to_table().to_pylist(), key=lambda row: row["id"]) == [{"id": 3, "name": "it's"}, {"id": 30, "name": "IT'S"}]
+
+
+def test_columns_tags_branches_and_indices(sql, opens):
+    sql("CREATE TABLE t (id int, x float)")
+    sql("INSERT INTO t VALUES (1, 1), (2, 2)")
+    sql("ALTER TABLE t ADD COLUMN note text")
+    sql("ALTER TABLE t RENAME COLUMN x TO y")
+    sql("ALTER TABLE t ALTER COLUMN id TYPE bigint")
+    sql("UPDATE t SET note = 'n'")
+    sql("ALTER TABLE t ALTER COLUMN note SET NOT NULL")
+    sql("CREATE TAG 'v-2' ON t VERSION AS OF 2")
+    sql("CREATE BRANCH trial ON t")
+    sql("INSERT INTO t BRANCH 'trial' VALUES (3, 3, 'm')")
+    native = sql.native("t")
+    assert native.schema == pa.schema([("id", pa.int64()), ("y", pa.float32()), pa.field("note", pa.string(), nullable=False)])
+    assert native.tags.list()["v-2"]["version"] == 2
+    assert native.count_rows() == 2 and native.checkout_version(("trial", None)).count_rows() == 3
+    assert [row["column_name"] for row in sql("DESCRIBE t")] == ["id", "y", "note"]
+    assert [row["name"] for row in sql("SHOW TAGS t")] == ["v-2"] and [row["name"] for row in sql("SHOW BRANCHES t")] == ["trial"]
+    sql.job("CREATE INDEX ids ON t USING BTREE (id)")
+    assert [(row["name"], row["type"]) for row in sql("SHOW INDEXES FROM t")] == [("ids", "BTREE")]
+    assert [index["name"] for index in sql.native("t").list_indices()] == ["ids"]
+    sql.job("OPTIMIZE TABLE t")
+    sql("DROP INDEX ids ON t")
+    sql("DROP TAG 'v-2' ON t")
+    sql("DROP BRANCH trial ON t")
+    sql("ALTER TABLE t DROP COLUMN y")
+    native = sql.native("t")
+    assert native.schema.names == ["id", "note"] and not native.tags.list() and not native.list_indices()
+    sql("DROP TABLE t")
+    assert sql("SHOW TABLES") == []
+
+
+def test_the_statements_of_lancedb_about_materialized_views(sql, opens):
+    sql("CREATE TABLE people (id bigint, age int)")
+    sql("INSERT INTO people VALUES (1, 20), (2, 10)")
+    sql.job('CREATE MATERIALIZED VIEW "adults" AS SELECT id FROM people WHERE age > 17')
+    sql.job('CREATE MATERIALIZED VIEW "b\'c" WITH (auto_refresh_enabled = false) AS SELECT * FROM people')
+    assert sql.native("adults").to_table(columns=["id"]).to_pylist() == [{"id": 1}]
+    sql("INSERT INTO people VALUES (3, 30)")
+    sql.job('REFRESH MATERIALIZED VIEW "adults"')
+    sql.job('REFRESH MATERIALIZED VIEW "adults" WITH (full = true)')
+    assert sorted(row["id"] for row in sql.native("adults").to_table().to_pylist()) == [1, 3]
+    (described,) = sql('DESCRIBE MATERIALIZED VIEW "adults"')
+    assert described["query"] == f"SELECT id FROM {sql.space}.people WHERE age > 17"
+    assert sql("SHOW MATERIALIZED VIEWS LIMIT 2") == [{"name": "adults"}, {"name": "b'c"}]
+    assert sql("SHOW MATERIALIZED VIEWS WHERE name > 'adults' LIMIT 3") == [{"name": "b'c"}]
+    sql('DROP MATERIALIZED VIEW "adults"')
+    assert sql("SHOW MATERIALIZED VIEWS LIMIT 101") == [{"name": "b'c"}]
+
+
+def test_refused_statements_change_nothing(sql):
+    sql("CREATE TABLE t (id int)")
+    for text, status, named in (
+        ("DELETE FROM t", 400, "byte 13"),
+        ("COMMIT", 501, "committed when it ends"),
+        ("INSERT INTO t VALUES (1, 2)", 400, "2 columns"),
+        ("INSERT INTO t VALUES ('x')", 400, "byte 22"),
+        ("INSERT INTO t SELECT nope FROM t", 404, "nope"),
+        ("CREATE TABLE t (id int)", 409, "t"),
+        ("DROP TABLE none", 404, "none"),
+        ("SHOW TABLES; DROP TABLE t", 400, "DROP"),
+    ):
+        answer = sql.send(text)
+        assert answer.status == status and named in answer.json["error"], (text, answer.body)
+    assert sql("SELECT count(*) AS n FROM t") == [{"n": 0}]
+    assert [row["version"] for row in sql("SHOW VERSIONS t")] == [1]
