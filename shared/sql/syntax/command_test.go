@@ -73,14 +73,14 @@ func TestParseCommand(t *testing.T) {
 		"DROP INDEX i ON t BRANCH 'b'":  &Drop{Kind: DropIndex, Label: "i", Name: []string{"t"}, Branch: "b"},
 		"DROP TAG IF EXISTS 'v 1' ON t": &Drop{Kind: DropTag, Label: "v 1", Name: []string{"t"}, IfExists: true},
 
-		"ALTER TABLE t ADD COLUMN a int, b text":              &AlterTable{Table: []string{"t"}, Add: []ColumnDefinition{{"a", ColumnType{TypeName{Name: "int"}, nil, 27}, true, 25}, {"b", ColumnType{TypeName{Name: "text"}, nil, 34}, true, 32}}},
+		"ALTER TABLE t ADD COLUMN a int, b text":              &AlterTable{Table: []string{"t"}, Add: []ColumnDefinition{{"a", ColumnType{TypeName{Name: "int"}, nil, 27}, true, 25}, {"b", ColumnType{TypeName{Name: "string"}, nil, 34}, true, 32}}},
 		"ALTER TABLE t ADD a GENERATED ALWAYS AS (b + 1)":     &AlterTable{Table: []string{"t"}, Computed: &Assignment{"a", must(t, "b + 1")}},
 		"ALTER TABLE t DROP COLUMN a, b.c":                    &AlterTable{Table: []string{"t"}, Drop: []string{"a", "b.c"}},
 		"ALTER TABLE t RENAME COLUMN a TO b":                  &AlterTable{Table: []string{"t"}, Change: &ColumnChange{Column: "a", Rename: "b", Pos: 28}},
 		"ALTER TABLE t RENAME TO n.u":                         &AlterTable{Table: []string{"t"}, Rename: []string{"n", "u"}},
 		"ALTER TABLE t ALTER COLUMN a SET NOT NULL":           &AlterTable{Table: []string{"t"}, Change: &ColumnChange{Column: "a", Nullable: &no, Pos: 27}},
 		"ALTER TABLE t ALTER a DROP NOT NULL":                 &AlterTable{Table: []string{"t"}, Change: &ColumnChange{Column: "a", Nullable: &yes, Pos: 20}},
-		"ALTER TABLE t BRANCH 'b' ALTER a SET DATA TYPE INT8": &AlterTable{Table: []string{"t"}, Branch: "b", Change: &ColumnChange{Column: "a", Type: &ColumnType{TypeName{Name: "int8"}, nil, 47}, Pos: 31}},
+		"ALTER TABLE t BRANCH 'b' ALTER a SET DATA TYPE INT8": &AlterTable{Table: []string{"t"}, Branch: "b", Change: &ColumnChange{Column: "a", Type: &ColumnType{TypeName{Name: "bigint"}, nil, 47}, Pos: 31}},
 		"OPTIMIZE TABLE t":                                    &Optimize{Table: []string{"t"}},
 		"OPTIMIZE t":                                          &Optimize{Table: []string{"t"}},
 

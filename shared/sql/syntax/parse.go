@@ -127,6 +127,7 @@ type parser struct {
 	depth  int
 	nodes  int
 
+	queries    bool // queries within expressions are allowed
 	aggregates bool // calls of aggregate functions are allowed
 	lower      bool // names without quotes are in lower case
 
@@ -332,7 +333,7 @@ func (p *parser) in(left Expr, pos position, not bool) (Expr, error) {
 		return nil, err
 	}
 	if p.beginsQuery() {
-		if p.used == nil {
+		if !p.queries {
 			return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "subqueries")
 		}
 		q, err := p.query()

@@ -118,7 +118,7 @@ func (p *parser) prefixOp() (Expr, error) {
 
 // scalar reads a query as a value, behind its opening parenthesis.
 func (p *parser) scalar(pos position) (Expr, error) {
-	if p.used == nil {
+	if !p.queries {
 		return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "subqueries")
 	}
 	q, err := p.query()

@@ -155,7 +155,7 @@ func ParseStatement(src string, parameters map[string]Expr) (*Statement, error) 
 	if err != nil {
 		return nil, err
 	}
-	p.aggregates, p.parameters, p.used = true, parameters, map[string]bool{}
+	p.queries, p.aggregates, p.parameters, p.used = true, true, parameters, map[string]bool{}
 	s := new(Statement)
 	if p.takeWords("EXPLAIN") {
 		s.Explain, s.Analyze = true, p.takeWords("ANALYZE")
