@@ -15,6 +15,10 @@ type StatementRequest struct {
 	Query string `json:"query"`
 	// Parameters are the values of $name in the query: null, numbers, texts, true, false, and lists of them, such as vectors.
 	Parameters map[string]json.RawMessage `json:"parameters"`
+	// DefaultNamespace is the namespace of a table that the query names without one. Empty is the root.
+	DefaultNamespace []string `json:"default_namespace"`
+	// Describe asks for the columns of the answer only: it has no rows, and nothing runs. Parameters need no values then.
+	Describe bool `json:"describe"`
 }
 
 // Validate refuses a missing statement and too many parameters.

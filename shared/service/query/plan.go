@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/syntax"
@@ -14,6 +15,7 @@ type plan struct {
 	id      []string
 	request queryapi.Request
 	outputs []string // the columns of the answer; nil: all of the table
+	open    bool     // the vector of a search may be missing, as the statement is only described
 	count   string   // the name of the only column, which counts the rows; "" if rows are asked for
 }
 
@@ -32,11 +34,16 @@ const (
 )
 
 // planOf plans a statement. Errors are *sql.Error.
-func planOf(s *syntax.Statement) (*plan, error) {
-	p := new(plan)
+func planOf(s *syntax.Statement, req *queryapi.StatementRequest) (*plan, error) {
+	p := &plan{open: req.Describe}
+	if len(s.From) == 1 {
+		p.id = append(p.id, req.DefaultNamespace...)
+	}
 	for _, part := range s.From {
 		p.id = append(p.id, part.Text)
 	}
+	// Drivers know schemas of one name, which for a namespace within others is the joined id.
+	p.id = protocol.Resplit(p.id, protocol.DefaultDelimiter)
 	p.request.ID, p.request.Version, p.request.Branch = p.id, s.Version, s.Branch
 	p.request.Prefilter = true
 	if s.Offset != nil {
@@ -182,6 +189,9 @@ func (p *plan) nearest(s *syntax.Statement, at int, call *syntax.Call) error {
 		return sql.Errorf(sql.ErrSyntax, call.Pos(), "distance: %.40s is not a column", call.Args[0])
 	}
 	vector, err := vectorOf(call.Args[1])
+	if _, missing := call.Args[1].(*syntax.Null); missing && p.open {
+		vector, err = []float64{0}, nil // describe finds out how long it is
+	}
 	if err != nil {
 		return sql.Errorf(sql.ErrSyntax, call.Pos(), "distance: %v", err)
 	}

@@ -28,11 +28,15 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 	if err != nil {
 		return nil, err
 	}
-	statement, err := syntax.ParseStatement(req.Query, parameters)
+	parse := syntax.ParseStatement
+	if req.Describe {
+		parse = syntax.DescribeStatement
+	}
+	statement, err := parse(req.Query, parameters)
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
 	}
-	plan, err := planOf(statement)
+	plan, err := planOf(statement, req)
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
 	}
@@ -43,6 +47,9 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 		return nil, err
 	}
 	return tables.Rows(ctx, s.tables.Open(plan.id, statement.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
+		if req.Describe {
+			return plan.describe(ctx, rows, statement)
+		}
 		return plan.run(ctx, rows, statement)
 	})
 }
