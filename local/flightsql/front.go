@@ -53,7 +53,7 @@ func bearer(authorization string) string {
 	if !strings.EqualFold(scheme, "Basic") {
 		return authorization
 	}
-	pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(rest))
+	pair, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(rest), "=")) // Go clients send no padding
 	_, password, ok := strings.Cut(string(pair), ":")
 	if err != nil || !ok {
 		return authorization // the handler refuses it

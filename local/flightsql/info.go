@@ -9,6 +9,8 @@ import (
 	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"google.golang.org/protobuf/proto"
+
+	"tiltyard/shared/sql/syntax"
 )
 
 // GetFlightInfo describes the answer to a command and returns a ticket for it. It runs nothing: a statement runs when its
@@ -85,8 +87,13 @@ func statementOf(ctx context.Context, command proto.Message) (*statement, error)
 // errSubstrait refuses a part of Flight SQL.
 var errSubstrait = unsupported("plans of Substrait are not supported; send the statement in SQL")
 
-// describe returns the columns of the rows of a statement, without running it.
+// describe returns the columns of the rows of a statement, without running it. It returns nil for statements that change
+// something, whose answers have no rows of a table.
 func (s *Server) describe(ctx context.Context, statement *statement) (*arrow.Schema, error) {
+	if !syntax.Reads(statement.Query) {
+		_, err := s.signedIn(ctx)
+		return nil, err
+	}
 	request := statement.request()
 	request.Describe = true
 	c, err := s.front.client(ctx)

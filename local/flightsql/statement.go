@@ -25,7 +25,7 @@ type statement struct {
 
 // request returns the statement as a request of REST.
 func (s *statement) request() *queryapi.StatementRequest {
-	return &queryapi.StatementRequest{Query: s.Query, Parameters: s.Parameters, DefaultNamespace: s.Namespace}
+	return &queryapi.StatementRequest{Query: s.Query, Parameters: s.Parameters, NamespaceID: s.Namespace}
 }
 
 // encode returns the statement as bytes for a ticket or a handle.

@@ -13,10 +13,10 @@ const MaxParameters = 256
 type StatementRequest struct {
 	protocol.Common
 	Query string `json:"query"`
+	// NamespaceID is the namespace of the names that have no namespace in the query. Empty: the root.
+	NamespaceID []string `json:"namespace_id"`
 	// Parameters are the values of $name in the query: null, numbers, texts, true, false, and lists of them, such as vectors.
 	Parameters map[string]json.RawMessage `json:"parameters"`
-	// DefaultNamespace is the namespace of a table that the query names without one. Empty is the root.
-	DefaultNamespace []string `json:"default_namespace"`
 	// Describe asks for the columns of the answer only: it has no rows, and nothing runs. Parameters need no values then.
 	Describe bool `json:"describe"`
 }
@@ -29,5 +29,5 @@ func (r *StatementRequest) Validate() error {
 	case len(r.Parameters) > MaxParameters:
 		return protocol.Errorf(protocol.InvalidInput, "parameters has %d values; at most %d are possible", len(r.Parameters), MaxParameters)
 	}
-	return nil
+	return protocol.CheckID(r.NamespaceID)
 }

@@ -37,7 +37,7 @@ const (
 func planOf(s *syntax.Statement, req *queryapi.StatementRequest) (*plan, error) {
 	p := &plan{open: req.Describe}
 	if len(s.From) == 1 {
-		p.id = append(p.id, req.DefaultNamespace...)
+		p.id = append(p.id, req.NamespaceID...)
 	}
 	for _, part := range s.From {
 		p.id = append(p.id, part.Text)

@@ -73,6 +73,19 @@ func Parameters(src string) ([]string, error) {
 	return names, nil
 }
 
+// Reads reports whether a statement only reads, by its first word.
+func Reads(src string) bool {
+	tokens, err := (lexer{src: src, names: true}).tokens()
+	if err != nil {
+		return true // it will be refused
+	}
+	switch tokens[0].keyword() {
+	case "SELECT", "WITH", "VALUES", "EXPLAIN", "SHOW", "DESCRIBE", "DESC":
+		return true
+	}
+	return false
+}
+
 func parseStatement(src string, parameters map[string]Expr, open bool) (*Statement, error) {
 	p, err := Limits{}.parser(lexer{src: src, names: true})
 	if err != nil {
