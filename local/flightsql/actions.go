@@ -104,7 +104,7 @@ func (s *Server) prepare(ctx context.Context, request *pb.ActionCreatePreparedSt
 	if err != nil {
 		return nil, err
 	}
-	parameters, err := parameterSchema(statement.Query, schema)
+	parameters, err := s.parameters(ctx, statement)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"google.golang.org/protobuf/proto"
 
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -94,8 +95,13 @@ func (s *Server) describe(ctx context.Context, statement *statement) (*arrow.Sch
 		_, err := s.signedIn(ctx)
 		return nil, err
 	}
+	return s.columns(ctx, statement, queryapi.DescribeColumns)
+}
+
+// columns returns the columns of a description.
+func (s *Server) columns(ctx context.Context, statement *statement, of queryapi.Description) (*arrow.Schema, error) {
 	request := statement.request()
-	request.Describe = true
+	request.Describe = of
 	c, err := s.front.client(ctx)
 	if err != nil {
 		return nil, statusOf(ctx, err)

@@ -36,13 +36,17 @@ func readParameters(ctx context.Context, query string, messages *messageReader) 
 	if !messages.hasData() {
 		return nil, nil
 	}
-	names, err := syntax.Parameters(query)
+	parameters, err := syntax.Parameters(query)
 	if err != nil {
 		return nil, invalid("%s", err)
 	}
 	reader, err := arrowipc.NewReader(ctx, messages, arrowipc.Limits{MaxMessageBytes: maxMessageBytes, MaxDecodedBytes: 2 * maxMessageBytes, MaxColumns: queryapi.MaxParameters})
 	if err != nil {
 		return nil, invalid("the parameters are not an Arrow stream: %s", err)
+	}
+	names := make([]string, len(parameters))
+	for i, p := range parameters {
+		names[i] = p.Name
 	}
 	schema, err := namedSchema(reader.Schema(), names)
 	if err != nil {
@@ -163,15 +167,19 @@ func (r *messageReader) encode(m *flight.FlightData) {
 	r.rest.Write(m.GetDataBody())
 }
 
-// parameterSchema returns the parameters of a statement, with the types that the description of it has, or else as texts.
-func parameterSchema(query string, described *arrow.Schema) (*arrow.Schema, error) {
-	names, err := syntax.Parameters(query)
-	if err != nil {
+// parameters returns the parameters of a statement as columns. They are texts in statements that change something, which
+// are not described.
+func (s *Server) parameters(ctx context.Context, statement *statement) (*arrow.Schema, error) {
+	parameters, err := syntax.Parameters(statement.Query)
+	switch {
+	case err != nil:
 		return nil, invalid("%s", err)
+	case len(parameters) > 0 && syntax.Reads(statement.Query):
+		return s.columns(ctx, statement, queryapi.DescribeParameters)
 	}
-	fields := make([]arrow.Field, len(names))
-	for i, name := range names {
-		fields[i] = arrow.Field{Name: name, Type: arrow.BinaryTypes.String, Nullable: true}
+	fields := make([]arrow.Field, len(parameters))
+	for i, p := range parameters {
+		fields[i] = arrow.Field{Name: p.Name, Type: arrow.BinaryTypes.String, Nullable: true}
 	}
 	return arrow.NewSchema(fields, nil), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -241,7 +242,7 @@ func TestHealthNeedsNoCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	got, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "arrow.flight.protocol.FlightService"})
 	if err != nil || got.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 		t.Errorf("got %v, %v", got, err)
@@ -315,6 +316,10 @@ func TestPreparedStatementTakesParameters(t *testing.T) {
 		}
 		if prepared.ParameterSchema().NumFields() != 2 || prepared.DatasetSchema().NumFields() != 1 {
 			t.Errorf("%s: got parameters %v, columns %v", text, prepared.ParameterSchema(), prepared.DatasetSchema())
+		}
+		types := []arrow.Type{prepared.ParameterSchema().Field(0).Type.ID(), prepared.ParameterSchema().Field(1).Type.ID()}
+		if !slices.Contains(types, arrow.FIXED_SIZE_LIST) || !slices.Contains(types, arrow.INT64) {
+			t.Errorf("%s: got parameters of types %v", text, types)
 		}
 		prepared.SetParameters(values)
 		info, err := prepared.Execute(ctx)

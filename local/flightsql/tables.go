@@ -158,7 +158,7 @@ func (l *tableList) addTable(ctx context.Context, namespace []string, name, kind
 
 // columnsOf returns the columns of a table or view. There are none if the sender may not read it, or it cannot be read.
 func columnsOf(ctx context.Context, c *client.Client, id []string) (*arrow.Schema, error) {
-	rows, err := c.ExecuteStatement(ctx, &queryapi.StatementRequest{Query: "SELECT * FROM " + syntax.TableName(id), Describe: true})
+	rows, err := c.ExecuteStatement(ctx, &queryapi.StatementRequest{Query: "SELECT * FROM " + syntax.TableName(id), Describe: queryapi.DescribeColumns})
 	if refusal := (*client.Error)(nil); errors.As(err, &refusal) && refusal.Status < 500 && !errors.Is(err, protocol.TableNotFound) {
 		return arrow.NewSchema(nil, nil), nil
 	}

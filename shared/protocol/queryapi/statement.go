@@ -17,8 +17,9 @@ type StatementRequest struct {
 	NamespaceID []string `json:"namespace_id"`
 	// Parameters are the values of $name in the query: null, numbers, texts, true, false, and lists of them, such as vectors.
 	Parameters map[string]json.RawMessage `json:"parameters"`
-	// Describe asks for the columns of the answer only: it has no rows, and nothing runs. Parameters need no values then.
-	Describe bool `json:"describe"`
+	// Describe asks for an answer without rows: nothing runs, and parameters need no values. It has the columns of the
+	// answer, or the parameters as columns.
+	Describe Description `json:"describe"`
 }
 
 // Validate refuses a missing statement and too many parameters.
@@ -29,5 +30,20 @@ func (r *StatementRequest) Validate() error {
 	case len(r.Parameters) > MaxParameters:
 		return protocol.Errorf(protocol.InvalidInput, "parameters has %d values; at most %d are possible", len(r.Parameters), MaxParameters)
 	}
+	switch r.Describe {
+	case DescribeNothing, DescribeColumns, DescribeParameters:
+	default:
+		return protocol.Errorf(protocol.InvalidInput, "describe is %.40q; it must be columns or parameters", string(r.Describe))
+	}
 	return protocol.CheckID(r.NamespaceID)
 }
+
+// A Description is what is described of a statement.
+type Description string
+
+// The descriptions.
+const (
+	DescribeNothing    Description = "" // the statement runs
+	DescribeColumns    Description = "columns"
+	DescribeParameters Description = "parameters"
+)

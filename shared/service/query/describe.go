@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/syntax"
 )
@@ -34,6 +35,41 @@ func (p *plan) describe(ctx context.Context, rows *engine.Table, s *syntax.State
 		return nil, err
 	}
 	return p.project(found), nil
+}
+
+// describeParameters returns an answer whose columns are the parameters of a statement, without rows. Their types are those
+// of the columns that they are compared with, or else texts.
+func describeParameters(ctx context.Context, rows *engine.Table, query string) (*protocol.Rows, error) {
+	parameters, err := syntax.Parameters(query)
+	if err != nil {
+		return nil, apierror.OfExpression("query", err)
+	}
+	columns, version, err := rows.Columns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fields := make([]arrow.Field, len(parameters))
+	for i, p := range parameters {
+		fields[i] = arrow.Field{Name: p.Name, Type: arrow.BinaryTypes.String, Nullable: true}
+		if p.Count {
+			fields[i].Type = arrow.PrimitiveTypes.Int64
+		}
+		if found, ok := columns.FieldsByName(p.Column); ok {
+			fields[i].Type = valueType(found[0].Type)
+		}
+	}
+	return withoutRows(&protocol.Rows{Schema: arrow.NewSchema(fields, nil), Version: version}), nil
+}
+
+// valueType returns the type of the values that a column is compared with.
+func valueType(t arrow.DataType) arrow.DataType {
+	switch t := t.(type) {
+	case *arrow.DictionaryType:
+		return t.ValueType
+	case arrow.ExtensionType:
+		return t.StorageType()
+	}
+	return t
 }
 
 // guessVector gives a search without a vector one that fits the column.

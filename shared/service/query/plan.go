@@ -35,7 +35,7 @@ const (
 
 // planOf plans a statement. Errors are *sql.Error.
 func planOf(s *syntax.Statement, req *queryapi.StatementRequest) (*plan, error) {
-	p := &plan{open: req.Describe}
+	p := &plan{open: req.Describe != queryapi.DescribeNothing}
 	if len(s.From) == 1 {
 		p.id = append(p.id, req.NamespaceID...)
 	}

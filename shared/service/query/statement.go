@@ -29,7 +29,7 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 		return nil, err
 	}
 	parse := syntax.ParseStatement
-	if req.Describe {
+	if req.Describe != queryapi.DescribeNothing {
 		parse = syntax.DescribeStatement
 	}
 	statement, err := parse(req.Query, parameters)
@@ -47,8 +47,11 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 		return nil, err
 	}
 	return tables.Rows(ctx, s.tables.Open(plan.id, statement.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
-		if req.Describe {
+		switch req.Describe {
+		case queryapi.DescribeColumns:
 			return plan.describe(ctx, rows, statement)
+		case queryapi.DescribeParameters:
+			return describeParameters(ctx, rows, req.Query)
 		}
 		return plan.run(ctx, rows, statement)
 	})

@@ -58,34 +58,6 @@ func DescribeStatement(src string, parameters map[string]Expr) (*Statement, erro
 	return parseStatement(src, parameters, true)
 }
 
-// Parameters returns the names of the parameters of a statement, in the order in which they occur first.
-func Parameters(src string) ([]string, error) {
-	tokens, err := (lexer{src: src, names: true}).tokens()
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, t := range tokens {
-		if t.kind == tokParameter && !slices.Contains(names, t.text) {
-			names = append(names, t.text)
-		}
-	}
-	return names, nil
-}
-
-// Reads reports whether a statement only reads, by its first word.
-func Reads(src string) bool {
-	tokens, err := (lexer{src: src, names: true}).tokens()
-	if err != nil {
-		return true // it will be refused
-	}
-	switch tokens[0].keyword() {
-	case "SELECT", "WITH", "VALUES", "EXPLAIN", "SHOW", "DESCRIBE", "DESC":
-		return true
-	}
-	return false
-}
-
 func parseStatement(src string, parameters map[string]Expr, open bool) (*Statement, error) {
 	p, err := Limits{}.parser(lexer{src: src, names: true})
 	if err != nil {
