@@ -30,20 +30,26 @@ func (r *StatementRequest) Validate() error {
 	case len(r.Parameters) > MaxParameters:
 		return protocol.Errorf(protocol.InvalidInput, "parameters has %d values; at most %d are possible", len(r.Parameters), MaxParameters)
 	}
-	switch r.Describe {
-	case DescribeNothing, DescribeColumns, DescribeParameters:
-	default:
-		return protocol.Errorf(protocol.InvalidInput, "describe is %.40q; it must be columns or parameters", string(r.Describe))
-	}
 	return protocol.CheckID(r.NamespaceID)
 }
 
 // A Description is what is described of a statement.
-type Description string
+type Description uint8
 
-// The descriptions.
+// The descriptions; the first means that the statement runs.
 const (
-	DescribeNothing    Description = "" // the statement runs
-	DescribeColumns    Description = "columns"
-	DescribeParameters Description = "parameters"
+	DescribeNothing Description = iota
+	DescribeColumns
+	DescribeParameters
 )
+
+var descriptions = protocol.NewEnum("describe", "", "columns", "parameters")
+
+// String returns the lower-case spelling, and "" for DescribeNothing.
+func (d Description) String() string { return descriptions.Text(uint8(d)) }
+
+// MarshalText writes the same text as String. The error is for an unknown value.
+func (d Description) MarshalText() ([]byte, error) { return descriptions.Marshal(uint8(d)) }
+
+// UnmarshalText accepts the spellings in any case.
+func (d *Description) UnmarshalText(text []byte) error { return descriptions.Parse(text, (*uint8)(d)) }
