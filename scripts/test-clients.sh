@@ -27,6 +27,7 @@ missing() {
 }
 scripts/npm.sh local/clients/node true || missing node
 scripts/jars.sh local/clients/java >/dev/null || missing java
+scripts/jars.sh local/clients/jdbc >/dev/null || missing jdbc
 { scripts/jars.sh local/clients/spark && scripts/pyspark.sh -c ''; } >/dev/null || missing spark
 scripts/crate.sh local/clients/rust || missing rust
 # Older clients use the other packages of the environment, which may have no pip of its own.

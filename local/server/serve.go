@@ -186,6 +186,13 @@ func serve(cmd *cobra.Command, begin func(context.Context, *boot.Env, http.Handl
 		g.code = sessions.NewCode()
 	}
 	g.print(cmd.ErrOrStderr(), terminal)
+	sql, err := listenSQL(ctx, config.SQLListen, socket, env.Logger)
+	if err != nil {
+		return errors.Join(err, socket.Close())
+	}
+	wait := serveSQL(ctx, sql, handler, env)
+	defer wait()
+	defer stop()
 	return answer(cmd.Context(), socket, handler, env.Logger)
 }
 

@@ -55,6 +55,7 @@ type Config struct {
 	EventTarget    string        // ARN or URL that events are forwarded to; empty: nowhere
 	EventKey       string        // a file or s3:// URL of the key that requests to a webhook are signed with
 	Listen         string        // for the local server only
+	SQLListen      string        // for the local server only: an address, off, or empty for the port after that of Listen
 	CheckStore     bool          // whether the local server checks a root in a bucket before it serves it
 	ConsoleLink    string        // auto, on or off: whether the local server prints a link that signs in to the console
 

@@ -75,6 +75,18 @@ func parseAddress(text string) (address string, err error) {
 	return text, nil
 }
 
+// parseAddressOrOff checks a host and a port, or off.
+func parseAddressOrOff(text string) (string, error) {
+	if text == "off" {
+		return text, nil
+	}
+	address, err := parseAddress(text)
+	if err != nil {
+		return "", errors.New("must be host:port or off")
+	}
+	return address, nil
+}
+
 // parseKeySet accepts a file or a URL. On plain http an attacker could replace the keys, so http is
 // allowed for addresses of this machine only.
 func parseKeySet(text string) (fileOrURL string, err error) {

@@ -126,6 +126,11 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.Listen, err = parseAddress(text); return err },
 	},
 	{
+		Name: "sql-listen", Value: "HOST:PORT",
+		Help: "host:port at which the local server answers drivers of Arrow Flight SQL, or off; the port after that of --listen, if it is free, when not set",
+		set:  func(c *Config, text string) (err error) { c.SQLListen, err = parseAddressOrOff(text); return err },
+	},
+	{
 		Name: "token", Value: "TOKEN",
 		Help: "the one token that may do everything; the local server makes one when no other credentials are configured",
 		set:  func(c *Config, text string) error { c.Token = text; return nil },

@@ -42,6 +42,7 @@ type Client struct {
 	base  *url.URL
 	token string
 	http  *http.Client
+	once  bool
 
 	mu    sync.Mutex
 	keyed *bool // whether the server honours idempotency keys; nil before it is known
@@ -53,6 +54,8 @@ type Options struct {
 	Token string
 	// Transport makes the requests. Nil means a transport with the proxies of the environment.
 	Transport http.RoundTripper
+	// Once sends each request once only, because who waits for the answer will decide about a repetition.
+	Once bool
 }
 
 // New returns a client of the server at a URL such as http://127.0.0.1:10024. The URL may have a
@@ -73,7 +76,7 @@ func New(base string, opts Options) (*Client, error) {
 	if transport == nil {
 		transport = newTransport()
 	}
-	return &Client{base: parsed, token: opts.Token, http: &http.Client{
+	return &Client{base: parsed, token: opts.Token, once: opts.Once, http: &http.Client{
 		Transport: transport,
 		// Redirects must not carry the token to another server; call.follow handles them.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -67,7 +67,7 @@ func (o outcome) pause(tries int) time.Duration {
 
 // again reports whether the call may be sent again.
 func (c *call) again(ctx context.Context, o outcome, try int) bool {
-	if o.kind == final || try+1 >= maxTries || c.rows != nil && c.rows.Once {
+	if o.kind == final || c.client.once || try+1 >= maxTries || c.rows != nil && c.rows.Once {
 		return false
 	}
 	if c.operation.Access == protocol.Read && !c.operation.MayWrite || c.repeatable || o.kind != lost {

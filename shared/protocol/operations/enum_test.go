@@ -36,6 +36,7 @@ var enumerations = map[string]func(*testing.T){
 	"transactionapi.UnsetPropertyMode": enumeration(transactionapi.UnsetPropertyFail),
 	"versionapi.NamingScheme":          enumeration(versionapi.NamingSchemeV1),
 	"queryapi.TextOperator":            enumeration(queryapi.TextAnd),
+	"queryapi.Description":             enumeration(queryapi.DescribeParameters),
 	"queryapi.Granularity":             enumeration(queryapi.GranularityElement),
 	"queryapi.RerankMethod":            enumeration(queryapi.RerankRRF),
 }

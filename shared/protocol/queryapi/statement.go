@@ -28,6 +28,9 @@ type StatementRequest struct {
 	NamespaceID []string `json:"namespace_id"`
 	// Parameters are the values of $name in the query: null, numbers, texts, true, false, and lists of them, such as vectors.
 	Parameters map[string]json.RawMessage `json:"parameters"`
+	// Describe asks for an answer without rows: nothing runs, and parameters need no values. It has the columns of the
+	// answer, or the parameters as columns.
+	Describe Description `json:"describe"`
 }
 
 // Validate refuses a missing statement and too many parameters.
@@ -40,3 +43,24 @@ func (r *StatementRequest) Validate() error {
 	}
 	return protocol.CheckID(r.NamespaceID)
 }
+
+// A Description is what is described of a statement.
+type Description uint8
+
+// The descriptions; the first means that the statement runs.
+const (
+	DescribeNothing Description = iota
+	DescribeColumns
+	DescribeParameters
+)
+
+var descriptions = protocol.NewEnum("describe", "", "columns", "parameters")
+
+// String returns the lower-case spelling, and "" for DescribeNothing.
+func (d Description) String() string { return descriptions.Text(uint8(d)) }
+
+// MarshalText writes the same text as String. The error is for an unknown value.
+func (d Description) MarshalText() ([]byte, error) { return descriptions.Marshal(uint8(d)) }
+
+// UnmarshalText accepts the spellings in any case.
+func (d *Description) UnmarshalText(text []byte) error { return descriptions.Parse(text, (*uint8)(d)) }

@@ -28,7 +28,8 @@ var mayImport = map[string]string{
 	"local/guest":                            "guest/go",
 	"local/server/notices":                   "",
 	"local/server/notices/collect":           "",
-	"local/server":                           "http/audit boot catalog command http/console work/doctor events/outbox/forward/awstarget engine/udf/executor/lambdaexec engine/udf/wasm/host work/importing lance/inspect jobs lance/dataset server/handover server/notices protocol/auth server/sample server/session client storage/objectstore process/requestid process/backoff server/prometheus protocol storage/record process/release catalog/secretbox service tables",
+	"local/server":                           "http/audit boot catalog command http/console work/doctor events/outbox/forward/awstarget engine/udf/executor/lambdaexec engine/udf/wasm/host work/importing lance/inspect jobs lance/dataset server/handover server/notices protocol/auth server/sample server/session client flightsql storage/objectstore process/requestid process/backoff server/prometheus protocol storage/record process/release catalog/secretbox service tables",
+	"local/flightsql":                        "arrow/arrowipc arrow/rowjson client protocol process/release sql/syntax",
 	"local/server/handover":                  "process/backoff",
 	"local/server/session":                   "protocol/auth http/httpapi protocol",
 	"local/server/sample":                    "client http/httpapi protocol",
@@ -207,10 +208,11 @@ var mayImport = map[string]string{
 var onlyIn = map[string]string{
 	"github.com/cedar-policy": "shared/protocol/auth",
 	"golang.org/x/term":       "local/command",
-	"net/http":                "shared/http/httpapi shared/protocol/auth shared/boot shared/client shared/http/console shared/protocol shared/service/all/alltest shared/storage/objectstore/s3store shared/engine/udf/executor shared/events/outbox/forward shared/process/tracing local/server local/standins/gateway local/tools/openapi local/standins/runtimeapi local/standins/lambda shared/storage/cloud local/tools/clientgen local/mcp",
+	"net/http":                "shared/http/httpapi shared/protocol/auth shared/boot shared/client shared/http/console shared/protocol shared/service/all/alltest shared/storage/objectstore/s3store shared/engine/udf/executor shared/events/outbox/forward shared/process/tracing local/server local/standins/gateway local/tools/openapi local/standins/runtimeapi local/standins/lambda shared/storage/cloud local/tools/clientgen local/mcp local/flightsql",
 	"github.com/aws":          "shared/boot shared/catalog/secretbox/kmskeys shared/engine/udf/executor/lambdaexec shared/http/httpapi/apigateway shared/jobs/sqsqueue shared/events/outbox/forward/awstarget shared/storage/objectstore/s3store shared/storage/record/dynamorecord shared/tables/vending local/standins/gateway local/standins/lambda local/tools/functionbench shared/storage/cloud",
 	"github.com/awslabs":      "shared/http/httpapi/apigateway",
 	"github.com/spf13/cobra":  "local/command local/server",
+	"google.golang.org/grpc":  "local/flightsql",
 	"github.com/spf13/pflag":  "local/server",
 	"C":                       "",
 
@@ -273,6 +275,21 @@ func TestProgramsWithoutUserFunctionsLackTheWasmRuntime(t *testing.T) {
 		allowed := importer == "functions/worker" || importer == "local/server" || importer == "shared/engine/udf/wasm/host"
 		if !allowed && slices.Contains(p.Deps, "tiltyard/shared/engine/udf/wasm/host") {
 			t.Errorf("%s contains the runtime of WebAssembly", importer)
+		}
+	}
+}
+
+// Arrow Flight SQL comes over HTTP/2, which the gateway of the functions does not pass on. They begin without it.
+func TestFunctionsLackFlightSQL(t *testing.T) {
+	for _, p := range listPackages(t) {
+		importer := strings.TrimPrefix(p.ImportPath, "tiltyard/")
+		if !within(importer, []string{"functions", "shared"}) {
+			continue
+		}
+		for _, banned := range p.Deps {
+			if within(banned, []string{"google.golang.org/grpc", "github.com/apache/arrow-go/v18/arrow/flight"}) {
+				t.Errorf("%s contains %s", importer, banned)
+			}
 		}
 	}
 }

@@ -113,7 +113,7 @@ func rowsOf(t *testing.T, text string, ids ...int64) []byte {
 
 // names are fields with names, and settings with few values. Errors quote them, so that the client
 // finds a spelling mistake; no client has a reason to put a secret there.
-var names = strings.Fields("behavior branch column columns distance_type from_branch in index_name index_type kind metric_type mode name namespace_id naming_scheme older_than source_tag tag version")
+var names = strings.Fields("behavior branch column columns describe distance_type from_branch in index_name index_type kind metric_type mode name namespace_id naming_scheme older_than source_tag tag version")
 
 // fieldsOf returns the JSON names of the fields of a request.
 func fieldsOf(request reflect.Type) (names []string) {

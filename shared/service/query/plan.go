@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/syntax"
@@ -14,6 +15,7 @@ type plan struct {
 	id      []string
 	request queryapi.Request
 	outputs []string // the columns of the answer; nil: all of the table
+	open    bool     // the vector of a search may be missing, as the statement is only described
 	count   string   // the name of the only column, which counts the rows; "" if rows are asked for
 }
 
@@ -31,11 +33,11 @@ const (
 	scoreColumn    = "_score"
 )
 
-// planOf plans a simple query. namespace is that of names without one. Errors are *sql.Error.
-func planOf(q *syntax.Query, namespace []string) (*plan, error) {
+// planOf plans a simple query. Errors are *sql.Error.
+func planOf(q *syntax.Query, req *queryapi.StatementRequest) (*plan, error) {
 	b := q.Body.(*syntax.Block)
 	table := b.From.(*syntax.Table)
-	p := &plan{id: idOf(table, namespace)}
+	p := &plan{id: idOf(table, req.NamespaceID), open: req.Describe != queryapi.DescribeNothing}
 	p.request.ID, p.request.Version, p.request.Branch = p.id, table.Version, table.Branch
 	p.request.Prefilter = true
 	if q.Offset != nil {
@@ -50,7 +52,8 @@ func planOf(q *syntax.Query, namespace []string) (*plan, error) {
 	return p, p.choose(q, b.Outputs)
 }
 
-// idOf returns the id of a table.
+// idOf returns the id of a table. namespace is that of names without one. Drivers know schemas of one name, which for a
+// namespace within others is the joined id.
 func idOf(t *syntax.Table, namespace []string) (id []string) {
 	if len(t.Name) == 1 {
 		id = append(id, namespace...)
@@ -58,7 +61,7 @@ func idOf(t *syntax.Table, namespace []string) (id []string) {
 	for _, part := range t.Name {
 		id = append(id, part.Text)
 	}
-	return id
+	return protocol.Resplit(id, protocol.DefaultDelimiter)
 }
 
 // searches reports whether the rows are those that a search has found.
@@ -192,6 +195,9 @@ func (p *plan) nearest(s *syntax.Query, at int, call *syntax.Call) error {
 		return sql.Errorf(sql.ErrSyntax, call.Pos(), "distance: %.40s is not a column", call.Args[0])
 	}
 	vector, err := vectorOf(call.Args[1])
+	if _, missing := call.Args[1].(*syntax.Null); missing && p.open {
+		vector, err = []float64{0}, nil // describe finds out how long it is
+	}
 	if err != nil {
 		return sql.Errorf(sql.ErrSyntax, call.Pos(), "distance: %v", err)
 	}

@@ -22,12 +22,19 @@ func (s *Service) relate(ctx context.Context, req *queryapi.StatementRequest, st
 	if statement.Analyze {
 		return nil, apierror.OfExpression("query", sql.Errorf(sql.ErrUnsupported, statement.Query.Pos(), "EXPLAIN ANALYZE of a query that is more than that of one table (EXPLAIN returns its plan)"))
 	}
-	from := &sources{service: s, namespace: req.NamespaceID, operation: operationOf(statement), opened: map[string]*source{}}
+	from := &sources{service: s, request: req, operation: operationOf(statement), opened: map[string]*source{}}
 	plan, err := relation.Make(ctx, statement.Query, from, s.tables.Now())
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
 	}
-	if statement.Explain {
+	switch {
+	case req.Describe == queryapi.DescribeParameters:
+		return describeParameters(arrow.NewSchema(from.columns, nil), 0, req.Query)
+	case req.Describe == queryapi.DescribeColumns && statement.Explain:
+		return withoutRows(textRow("")), nil
+	case req.Describe == queryapi.DescribeColumns:
+		return withoutRows(plan.Rows(ctx)), nil
+	case statement.Explain:
 		text, err := plan.Explain(ctx)
 		return textRow(text), apierror.OfExpression("query", err)
 	}
@@ -46,9 +53,10 @@ func (s *Service) relate(ctx context.Context, req *queryapi.StatementRequest, st
 // sources are the tables of a statement. Each has one version in the whole statement.
 type sources struct {
 	service   *Service
-	namespace []string // of names without one
-	operation string   // whose right is needed
+	request   *queryapi.StatementRequest
+	operation string // whose right is needed
 	opened    map[string]*source
+	columns   []arrow.Field // of all tables
 }
 
 // A source is a table of a statement.
@@ -61,7 +69,7 @@ type source struct {
 
 // Open returns a table, if the sender has the right to read it.
 func (s *sources) Open(ctx context.Context, t *syntax.Table) (relation.Table, error) {
-	id := idOf(t, s.namespace)
+	id := idOf(t, s.request.NamespaceID)
 	key := fmt.Sprintf("%q %q", id, t.Branch)
 	if t.Version != nil {
 		key += fmt.Sprint(" ", *t.Version)
@@ -78,7 +86,7 @@ func (s *sources) Open(ctx context.Context, t *syntax.Table) (relation.Table, er
 // read calls work with the table and the query of it that a simple query is.
 func read[T any](ctx context.Context, s *source, q *syntax.Query, work func(context.Context, *engine.Table, *plan, engine.AsOf) (T, error)) (T, error) {
 	var none T
-	plan, err := planOf(q, s.in.namespace)
+	plan, err := planOf(q, s.in.request)
 	if err != nil {
 		return none, err
 	}
@@ -93,6 +101,9 @@ func read[T any](ctx context.Context, s *source, q *syntax.Query, work func(cont
 // Columns asks for no rows, and notes the version that the statement reads.
 func (s *source) Columns(ctx context.Context, q *syntax.Query) (*arrow.Schema, error) {
 	rows, err := read(ctx, s, q, func(ctx context.Context, rows *engine.Table, p *plan, at engine.AsOf) (*protocol.Rows, error) {
+		if err := p.guessVector(ctx, rows); err != nil {
+			return nil, err
+		}
 		query := queryOf(&p.request)
 		query.Limit = new(int64(0))
 		if query.Nearest != nil {
@@ -110,6 +121,7 @@ func (s *source) Columns(ctx context.Context, q *syntax.Query) (*arrow.Schema, e
 	if s.version == nil {
 		s.version = &rows.Version
 	}
+	s.in.columns = append(s.in.columns, rows.Schema.Fields()...)
 	return rows.Schema, nil
 }
 

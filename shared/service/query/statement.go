@@ -29,7 +29,11 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 	if err != nil {
 		return nil, err
 	}
-	statement, err := syntax.ParseStatement(req.Query, parameters)
+	parse := syntax.ParseStatement
+	if req.Describe != queryapi.DescribeNothing {
+		parse = syntax.DescribeStatement
+	}
+	statement, err := parse(req.Query, parameters)
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
 	}
@@ -41,7 +45,7 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 
 // answer runs a statement that one table answers.
 func (s *Service) answer(ctx context.Context, req *queryapi.StatementRequest, statement *syntax.Statement, q *syntax.Query) (*protocol.Rows, error) {
-	plan, err := planOf(q, req.NamespaceID)
+	plan, err := planOf(q, req)
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
 	}
@@ -59,6 +63,16 @@ func (s *Service) answer(ctx context.Context, req *queryapi.StatementRequest, st
 		return nil, err
 	}
 	return tables.Rows(ctx, s.tables.Open(plan.id, plan.request.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
+		switch req.Describe {
+		case queryapi.DescribeColumns:
+			return plan.describe(ctx, rows, statement)
+		case queryapi.DescribeParameters:
+			columns, version, err := rows.Columns(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return describeParameters(columns, version, req.Query)
+		}
 		return plan.run(ctx, rows, statement, q.Limit)
 	})
 }

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -69,7 +70,7 @@ var operators = []string{
 //	'it''s'  "it""s"             the same string; double quotes do not delimit identifiers
 //	1  1.5  .5  1.  1e-3  1L     numbers, always without sign
 //	X'0aff'  0x0aff              bytes
-//	$name                        a parameter of a statement
+//	$name  ?                     a parameter of a statement; the first ? is $1, the second one $2
 //	-- to the end  /* within */  blank; the latter do not nest
 //
 // Source: sqlparser 0.62, tokenizer.rs, with the dialect of lance-datafusion 14, sql.rs, the generic
@@ -77,7 +78,8 @@ var operators = []string{
 type lexer struct {
 	src   string
 	pos   int
-	names bool // double quotes delimit identifiers, and $ begins a parameter, as in a statement
+	names bool // double quotes delimit identifiers, and $ and ? begin a parameter, as in a statement
+	asked int  // number of ? so far
 }
 
 // tokens returns all tokens, the last of which is tokEOF.
@@ -111,6 +113,10 @@ func (l *lexer) next() (token, error) {
 		return l.quoted(tokQuoted)
 	case c == '$' && l.names:
 		return l.parameter()
+	case c == '?' && l.names:
+		l.pos++
+		l.asked++
+		return token{kind: tokParameter, text: strconv.Itoa(l.asked), pos: l.pos - 1}, nil
 	case isDigit(c) || c == '.' && l.pos+1 < len(l.src) && isDigit(l.src[l.pos+1]):
 		return l.number(), nil
 	}

@@ -132,6 +132,7 @@ type parser struct {
 	lower      bool // names without quotes are in lower case
 
 	parameters map[string]Expr // the values of the parameters of a statement, by name
+	open       bool            // parameters may lack values, as the statement is only described
 	used       map[string]bool // those that occur; nil if the text is not a statement
 }
 

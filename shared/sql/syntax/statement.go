@@ -151,11 +151,21 @@ type OrderKey struct {
 // or lists of literals, in their places. Double quotes delimit names. A parameter without a value, or a value
 // without a parameter, is an error. Errors wrap sql.ErrSyntax, sql.ErrUnsupported or sql.ErrTooLarge.
 func ParseStatement(src string, parameters map[string]Expr) (*Statement, error) {
+	return parseStatement(src, parameters, false)
+}
+
+// DescribeStatement parses a statement as ParseStatement does, for its columns only. Parameters without a value are
+// null, also where null is otherwise refused.
+func DescribeStatement(src string, parameters map[string]Expr) (*Statement, error) {
+	return parseStatement(src, parameters, true)
+}
+
+func parseStatement(src string, parameters map[string]Expr, open bool) (*Statement, error) {
 	p, err := Limits{}.parser(lexer{src: src, names: true})
 	if err != nil {
 		return nil, err
 	}
-	p.queries, p.aggregates, p.parameters, p.used = true, true, parameters, map[string]bool{}
+	p.queries, p.aggregates, p.parameters, p.used, p.open = true, true, parameters, map[string]bool{}, open
 	s := new(Statement)
 	if p.takeWords("EXPLAIN") {
 		s.Explain, s.Analyze = true, p.takeWords("ANALYZE")
@@ -183,6 +193,9 @@ func (p *parser) parameter() (Expr, error) {
 		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "parameter $%s in a query that is stored", t.text)
 	}
 	value, ok := p.parameters[t.text]
+	if !ok && p.open {
+		return new(Null), nil
+	}
 	if !ok {
 		return nil, sql.Errorf(sql.ErrSyntax, t.pos, "parameter $%s has no value", t.text)
 	}
@@ -202,6 +215,9 @@ func (p *parser) count(clause string) (*int64, error) {
 		if n, err := strconv.ParseInt(number.Text, 10, 64); err == nil && n >= 0 {
 			return &n, nil
 		}
+	}
+	if _, ok := e.(*Null); ok && p.open && t.kind == tokParameter {
+		return new(int64(1)), nil
 	}
 	return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "%s %s: it takes a whole number", clause, e)
 }
