@@ -34,7 +34,7 @@ func (s *Service) createView(ctx context.Context, in *statement, c *syntax.Creat
 // Source: lancedb 0.41, remote/db.rs.
 func refreshOptions(req *viewapi.CreateMaterializedRequest, options []syntax.Option) error {
 	on, off := false, false
-	var every *syntax.Option
+	var every *float64
 	for _, o := range options {
 		switch o.Name {
 		case "auto_refresh_enabled":
@@ -44,18 +44,19 @@ func refreshOptions(req *viewapi.CreateMaterializedRequest, options []syntax.Opt
 			}
 			on, off = enabled, !enabled
 		case "auto_refresh_interval_seconds":
-			if _, err := number(o); err != nil {
+			seconds, err := number(o)
+			if err != nil {
 				return err
 			}
-			every = &o
+			every = &seconds
 		default:
-			return unknownOption(o, "auto_refresh_enabled")
+			return unknownOption(o, "auto_refresh_enabled and auto_refresh_interval_seconds")
 		}
 	}
-	if every != nil && !off {
-		return sql.Errorf(sql.ErrUnsupported, every.Pos, "option %s: views follow their sources, by rules of the deployment; write auto_refresh_enabled = true without an interval", every.Name)
+	// An interval alone means that the view is refreshed; one of a view that is not has no effect.
+	if req.AutoRefresh = on || every != nil && !off; req.AutoRefresh {
+		req.AutoInterval = every
 	}
-	req.AutoRefresh = on
 	return nil
 }
 
