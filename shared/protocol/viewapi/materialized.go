@@ -74,9 +74,6 @@ type CreateMaterializedRequest struct {
 
 	// WithNoData leaves the view empty. Nil: the form decides.
 	WithNoData *bool `json:"with_no_data"`
-
-	// Within is the namespace of a source that Query names without one. Empty: the root.
-	Within []string `json:"-"`
 }
 
 // Kind is how the rows of a view are computed.

@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 
+	"tiltyard/shared/engine/view"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/sql"
@@ -15,7 +16,11 @@ func (s *Service) createView(ctx context.Context, in *statement, c *syntax.Creat
 	if !c.Materialized {
 		return s.createPlainView(ctx, in, c, id)
 	}
-	req := &viewapi.CreateMaterializedRequest{Common: in.of(id), Query: c.Query.Text, Within: in.NamespaceID}
+	query, err := in.viewQuery(c.Query.Text)
+	if err != nil {
+		return nil, err
+	}
+	req := &viewapi.CreateMaterializedRequest{Common: in.of(id), Query: query}
 	if err := refreshOptions(req, c.Options); err != nil {
 		return nil, err
 	}
@@ -27,6 +32,19 @@ func (s *Service) createView(ctx context.Context, in *statement, c *syntax.Creat
 		return nil, err
 	}
 	return begun(made.JobID), nil
+}
+
+// viewQuery returns the query of a view with the whole name of its source.
+func (in *statement) viewQuery(text string) (string, error) {
+	if len(in.NamespaceID) == 0 {
+		return text, nil
+	}
+	query, err := view.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	query.Source = in.id(query.Source)
+	return query.String(), nil
 }
 
 // refreshOptions reads the options of a new view. They have the names that LanceDB's clients send.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/uuid"
@@ -101,9 +100,6 @@ func (s *Service) fromQuery(ctx context.Context, req *viewapi.CreateMaterialized
 	query, err := view.Parse(req.Query)
 	if err != nil {
 		return nil, err
-	}
-	if len(query.Source) == 1 {
-		query.Source = slices.Concat(req.Within, query.Source)
 	}
 	fresh := &newView{}
 	if fresh.source, err = s.source(ctx, query.Source); err != nil {
