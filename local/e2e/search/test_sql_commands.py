@@ -102,7 +102,7 @@ def test_the_statements_of_lancedb_about_materialized_views(sql, opens):
     sql("CREATE TABLE people (id bigint, age int)")
     sql("INSERT INTO people VALUES (1, 20), (2, 10)")
     sql.job('CREATE MATERIALIZED VIEW "adults" AS SELECT id FROM people WHERE age > 17')
-    sql.job('CREATE MATERIALIZED VIEW "b\'c" WITH (auto_refresh_enabled = false) AS SELECT * FROM people')
+    sql.job('CREATE MATERIALIZED VIEW "b\'c" WITH (auto_refresh_enabled = true, auto_refresh_interval_seconds = 300.5) AS SELECT * FROM people')
     assert sql.native("adults").to_table(columns=["id"]).to_pylist() == [{"id": 1}]
     sql("INSERT INTO people VALUES (3, 30)")
     sql.job('REFRESH MATERIALIZED VIEW "adults"')

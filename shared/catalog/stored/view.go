@@ -21,6 +21,8 @@ type View struct {
 	By *auth.Principal `json:"defined_by,omitempty"`
 	// Auto means that the view is refreshed without a request when its source has changed.
 	Auto bool `json:"auto_refresh,omitempty"`
+	// AutoSeconds is the least time between two such refreshes; 0 for that of the deployment.
+	AutoSeconds float64 `json:"auto_refresh_interval_seconds,omitempty"`
 	// Plain is the definition of a plain view, and nil for other kinds.
 	Plain *PlainView `json:"plain,omitempty"`
 }

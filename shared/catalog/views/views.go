@@ -26,6 +26,8 @@ type NewView struct {
 	By     *auth.Principal   // as in stored.View
 	Auto   bool              // as in stored.View
 	Plain  *stored.PlainView // of a plain view
+	// AutoSeconds is as in stored.View.
+	AutoSeconds float64
 	// Later means that the source need not exist yet: the first refresh checks it.
 	Later bool
 	// Location and Hint are those of [tiltyard/shared/catalog.Catalog.CreateTable]. A plain view has none.
@@ -60,7 +62,7 @@ func (v *Views) Create(ctx context.Context, id []string, view NewView) (*stored.
 		record.Location, record.Claim = "", ""
 	}
 	record.View = &stored.View{
-		Kind: view.Kind, UID: objects.NewUID(), Source: view.Source, Digest: view.Digest, By: view.By, Auto: view.Auto, Plain: view.Plain,
+		Kind: view.Kind, UID: objects.NewUID(), Source: view.Source, Digest: view.Digest, By: view.By, Auto: view.Auto, AutoSeconds: view.AutoSeconds, Plain: view.Plain,
 	}
 	if enters {
 		if err := dependents.Enter(ctx, v.names, id, record.View); err != nil {
@@ -156,7 +158,7 @@ func (v *Views) Adopt(ctx context.Context, id []string, uid string, adopt NewVie
 		}
 		former = record.View
 		if view.UID = objects.NewUID(); former != nil {
-			view.UID = former.UID
+			view.UID, view.AutoSeconds = former.UID, former.AutoSeconds
 		}
 		record.View = view
 		return true, nil

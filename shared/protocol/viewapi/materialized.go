@@ -47,6 +47,9 @@ var MaterializedOperations = []protocol.Operation{
 // of a function.
 const MaxBody = 16 << 20
 
+// maxAutoInterval bounds the time between two refreshes, in seconds.
+const maxAutoInterval = 1 << 30
+
 // maxText bounds each text of a definition in the metadata of the view, because every reader of the
 // table reads it.
 const maxText = 1 << 20
@@ -66,12 +69,11 @@ type CreateMaterializedRequest struct {
 
 	// AutoRefresh has the view refreshed when its source has changed. LanceDB clients do not send it.
 	AutoRefresh bool `json:"auto_refresh"`
+	// AutoInterval is how many seconds lie between two such refreshes at least. Nil: the rules of the deployment.
+	AutoInterval *float64 `json:"auto_refresh_interval_seconds"`
 
 	// WithNoData leaves the view empty. Nil: the form decides.
 	WithNoData *bool `json:"with_no_data"`
-
-	// Within is the namespace of a source that Query names without one. Empty: the root.
-	Within []string `json:"-"`
 }
 
 // Kind is how the rows of a view are computed.
@@ -125,6 +127,9 @@ func (r *CreateMaterializedRequest) Validate() error {
 		if len(text) > maxText {
 			return protocol.Errorf(protocol.InvalidInput, "%s has %d bytes; at most %d are allowed", field, len(text), maxText)
 		}
+	}
+	if s := r.AutoInterval; s != nil && (!r.AutoRefresh || !(*s > 0) || *s > maxAutoInterval) {
+		return protocol.Errorf(protocol.InvalidInput, "auto_refresh_interval_seconds is %g; it is above 0, at most %d, and for views with auto_refresh", *s, maxAutoInterval)
 	}
 	if r.IsQuery() {
 		return nil

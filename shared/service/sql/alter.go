@@ -19,7 +19,7 @@ func (s *Service) alterTable(ctx context.Context, in *statement, c *syntax.Alter
 		if c.Branch != "" {
 			return nil, sql.Errorf(sql.ErrSyntax, sql.NoPos, "RENAME TO names the whole table, not a branch")
 		}
-		return s.rename(ctx, in, common, c.Rename)
+		return s.rename(ctx, common, c.Rename)
 	case c.Drop != nil:
 		made, err := do(ctx, "AlterTableDropColumns", &schemaapi.DropColumnsRequest{Common: common, Branch: c.Branch, Columns: c.Drop}, s.columns.Drop)
 		if err != nil {
@@ -77,7 +77,7 @@ func addition(common protocol.Common, c *syntax.AlterTable) (*schemaapi.AddColum
 }
 
 // rename gives a table another name. A single name stays in the namespace of the table.
-func (s *Service) rename(ctx context.Context, in *statement, common protocol.Common, name []string) (*protocol.Rows, error) {
+func (s *Service) rename(ctx context.Context, common protocol.Common, name []string) (*protocol.Rows, error) {
 	last := len(name) - 1
 	req := &tableapi.RenameRequest{Common: common, NewTableName: name[last]}
 	if last > 0 {

@@ -68,7 +68,7 @@ func TestCommandsNeedTheRightsOfTheirOperations(t *testing.T) {
 	for _, c := range commandsOf {
 		for _, without := range c.operations {
 			// All objects are visible, as who reads only may see them.
-			d.ctx = under(t, ctx, fmt.Sprintf(`permit (principal, action, resource) unless { action == Action::%q };`, without))
+			d.ctx = under(ctx, t, fmt.Sprintf(`permit (principal, action, resource) unless { action == Action::%q };`, without))
 			if without == "DescribeTable" {
 				d.refuses(c.text, protocol.TableNotFound, "t") // hidden
 				continue
@@ -80,7 +80,7 @@ func TestCommandsNeedTheRightsOfTheirOperations(t *testing.T) {
 				d.refuses(c.text, protocol.PermissionDenied, "needs the scope")
 			}
 		}
-		d.ctx = under(t, ctx, `permit (principal, action in [Action::"QueryTable", Action::"DescribeTable", Action::"DescribeNamespace"], resource);`)
+		d.ctx = under(ctx, t, `permit (principal, action in [Action::"QueryTable", Action::"DescribeTable", Action::"DescribeNamespace"], resource);`)
 		rows, err := d.run(c.text, "")
 		switch op, _ := operations.Lookup(c.operations[0]); {
 		case op.Access == protocol.Read:
@@ -97,7 +97,7 @@ func TestCommandsNeedTheRightsOfTheirOperations(t *testing.T) {
 }
 
 // under returns a context with policies.
-func under(t *testing.T, ctx context.Context, policies string) context.Context {
+func under(ctx context.Context, t *testing.T, policies string) context.Context {
 	t.Helper()
 	opened := auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(policies), nil }, time.Now)
 	access, err := opened.Access(t.Context(), auth.FromContext(ctx))

@@ -99,6 +99,7 @@ func TestCommandsAboutMaterializedViews(t *testing.T) {
 	for _, text := range []string{
 		`CREATE MATERIALIZED VIEW "adults" AS SELECT id FROM people WHERE age > 17`,
 		`CREATE MATERIALIZED VIEW "b'c" WITH (auto_refresh_enabled = true) AS SELECT * FROM people`,
+		`CREATE MATERIALIZED VIEW "every" WITH (auto_refresh_interval_seconds = 0.5) AS SELECT id FROM people`,
 		`CREATE MATERIALIZED VIEW "z" WITH (auto_refresh_enabled = false, auto_refresh_interval_seconds = 0.5) AS SELECT id FROM "team"."people"`,
 		`REFRESH MATERIALIZED VIEW "adults"`, `REFRESH MATERIALIZED VIEW "adults" WITH (full = true)`,
 	} {
@@ -112,7 +113,7 @@ func TestCommandsAboutMaterializedViews(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`SHOW MATERIALIZED VIEWS LIMIT 2`:                     `{"name":"adults"} {"name":"b'c"}`,
-		`SHOW MATERIALIZED VIEWS WHERE name > 'b''c' LIMIT 3`: `{"name":"z"}`,
+		`SHOW MATERIALIZED VIEWS WHERE name > 'b''c' LIMIT 3`: `{"name":"every"} {"name":"z"}`,
 		`SHOW MATERIALIZED VIEWS IN team LIMIT 1`:             `{"name":"adults"}`,
 	} {
 		rows, err := d.run(text, `{"namespace_id": ["team"]}`)

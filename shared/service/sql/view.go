@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 
+	"tiltyard/shared/engine/view"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/sql"
@@ -15,7 +16,11 @@ func (s *Service) createView(ctx context.Context, in *statement, c *syntax.Creat
 	if !c.Materialized {
 		return s.createPlainView(ctx, in, c, id)
 	}
-	req := &viewapi.CreateMaterializedRequest{Common: in.of(id), Query: c.Query.Text, Within: in.NamespaceID}
+	query, err := in.viewQuery(c.Query.Text)
+	if err != nil {
+		return nil, err
+	}
+	req := &viewapi.CreateMaterializedRequest{Common: in.of(id), Query: query}
 	if err := refreshOptions(req, c.Options); err != nil {
 		return nil, err
 	}
@@ -29,12 +34,25 @@ func (s *Service) createView(ctx context.Context, in *statement, c *syntax.Creat
 	return begun(made.JobID), nil
 }
 
+// viewQuery returns the query of a view with the whole name of its source.
+func (in *statement) viewQuery(text string) (string, error) {
+	if len(in.NamespaceID) == 0 {
+		return text, nil
+	}
+	query, err := view.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	query.Source = in.id(query.Source)
+	return query.String(), nil
+}
+
 // refreshOptions reads the options of a new view. They have the names that LanceDB's clients send.
 //
 // Source: lancedb 0.41, remote/db.rs.
 func refreshOptions(req *viewapi.CreateMaterializedRequest, options []syntax.Option) error {
 	on, off := false, false
-	var every *syntax.Option
+	var every *float64
 	for _, o := range options {
 		switch o.Name {
 		case "auto_refresh_enabled":
@@ -44,18 +62,19 @@ func refreshOptions(req *viewapi.CreateMaterializedRequest, options []syntax.Opt
 			}
 			on, off = enabled, !enabled
 		case "auto_refresh_interval_seconds":
-			if _, err := number(o); err != nil {
+			seconds, err := number(o)
+			if err != nil {
 				return err
 			}
-			every = &o
+			every = &seconds
 		default:
-			return unknownOption(o, "auto_refresh_enabled")
+			return unknownOption(o, "auto_refresh_enabled and auto_refresh_interval_seconds")
 		}
 	}
-	if every != nil && !off {
-		return sql.Errorf(sql.ErrUnsupported, every.Pos, "option %s: views follow their sources, by rules of the deployment; write auto_refresh_enabled = true without an interval", every.Name)
+	// An interval alone means that the view is refreshed; one of a view that is not has no effect.
+	if req.AutoRefresh = on || every != nil && !off; req.AutoRefresh {
+		req.AutoInterval = every
 	}
-	req.AutoRefresh = on
 	return nil
 }
 

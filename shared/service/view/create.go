@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/uuid"
@@ -45,6 +44,9 @@ func (s *Service) CreateMaterialized(ctx context.Context, req *viewapi.CreateMat
 	if err != nil {
 		return nil, err
 	}
+	if req.AutoInterval != nil {
+		fresh.seconds = *req.AutoInterval
+	}
 	made, err := s.create(ctx, req.ID, location, fresh)
 	if err != nil {
 		return nil, err
@@ -72,6 +74,7 @@ type newView struct {
 	definition *view.Definition
 	schema     *arrow.Schema  // of its table
 	source     *catalog.Table // nil if there is no source that the sender may read
+	seconds    float64        // between two automatic refreshes; 0 for that of the deployment
 }
 
 // create creates the table of a view and gives it its name.
@@ -83,7 +86,7 @@ func (s *Service) create(ctx context.Context, id []string, location objectstore.
 		d := fresh.definition
 		made, err = s.tables.Names.Views.Create(ctx, id, views.NewView{
 			Kind: stored.Materialized, Source: d.Source, Digest: d.Digest(), By: auth.FromContext(ctx), Auto: d.Auto, Location: location, Hint: firstVersion,
-			Later: d.IsGeneva(),
+			Later: d.IsGeneva(), AutoSeconds: fresh.seconds,
 		})
 	}
 	if err != nil && !errors.Is(err, objectstore.ErrUnknownOutcome) { // after an unknown outcome the view may exist
@@ -97,9 +100,6 @@ func (s *Service) fromQuery(ctx context.Context, req *viewapi.CreateMaterialized
 	query, err := view.Parse(req.Query)
 	if err != nil {
 		return nil, err
-	}
-	if len(query.Source) == 1 {
-		query.Source = slices.Concat(req.Within, query.Source)
 	}
 	fresh := &newView{}
 	if fresh.source, err = s.source(ctx, query.Source); err != nil {
@@ -140,7 +140,7 @@ func (s *Service) fromKind(ctx context.Context, req *viewapi.CreateMaterializedR
 	if err != nil {
 		return nil, err
 	}
-	return &newView{definition, view.GenevaSchema(definition, schema, namespace, version), source}, nil
+	return &newView{definition: definition, schema: view.GenevaSchema(definition, schema, namespace, version), source: source}, nil
 }
 
 // readable returns the table with an id and its newest version. found is nil if the table does not exist or the sender may

@@ -2,7 +2,7 @@ package syntax
 
 import "tiltyard/shared/sql"
 
-// What a Show shows.
+// A ShowKind is what a Show shows.
 type ShowKind string
 
 // The kinds. Those of a table are Indexes to Columns.

@@ -59,7 +59,7 @@ func (f follower) poll(ctx context.Context, id []string) (*jobs.Trigger, error) 
 	if err != nil || lag == nil {
 		return nil, err
 	}
-	due, err := f.isDue(ctx, id, found.View.UID, lag)
+	due, err := f.isDue(ctx, id, found.View, lag)
 	if err != nil || !due {
 		return nil, err
 	}
@@ -83,13 +83,14 @@ func unlessGone(err error) error {
 
 // isDue reports whether a refresh is due, and records that it begins now. Otherwise it schedules a
 // poll for the due time. Of several concurrent callers one gets true.
-func (f follower) isDue(ctx context.Context, id []string, uid string, lag *materialize.Lag) (bool, error) {
+func (f follower) isDue(ctx context.Context, id []string, v *stored.View, lag *materialize.Lag) (bool, error) {
+	uid := v.UID
 	h, version, err := historyOf(ctx, f.on, uid)
 	if err != nil {
 		return false, err
 	}
 	now := f.on.Now()
-	due := dueAt(f.on.Auto, lag, h.Began)
+	due := dueAt(policyOf(f.on.Auto, v), lag, h.Began)
 	wait := min(due.Sub(now), jobs.MaxDelay)
 	switch {
 	case wait <= 0:
@@ -106,6 +107,14 @@ func (f follower) isDue(ctx context.Context, id []string, uid string, lag *mater
 		return err == nil, err
 	}
 	return false, f.on.Jobs.Suggest(ctx, Kind, id, wait)
+}
+
+// policyOf returns the rules for one view. An interval of its own replaces the times of the deployment.
+func policyOf(policy tables.AutoRefresh, v *stored.View) tables.AutoRefresh {
+	if v.AutoSeconds > 0 {
+		policy.After, policy.Cooldown = 0, time.Duration(v.AutoSeconds*float64(time.Second))
+	}
+	return policy
 }
 
 // dueAt returns the time at which a view must be refreshed. began is the begin of the last

@@ -92,6 +92,26 @@ func TestViewFollowsFewChangesWhenTheyAreOld(t *testing.T) {
 	})
 }
 
+// An interval of the view replaces the times of the deployment.
+func TestViewFollowsAtItsInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := openSized(t, memstore.New(), policy, refresh.PartSizes)
+		p.source(t, true)
+		must[*viewapi.CreateMaterializedResponse](t)(viewservice.New(p.Tables).CreateMaterialized(as(t.Context()), &viewapi.CreateMaterializedRequest{
+			Common: protocol.Common{ID: []string{"v"}}, Query: query, AutoRefresh: true, AutoInterval: new(90.0),
+		}))
+		p.work(t, time.Hour)
+		p.insert(t, 20)
+		p.work(t, 10*time.Second)
+		p.want(t, "long after the last refresh", 20)
+		p.insert(t, 21)
+		p.work(t, time.Minute)
+		p.want(t, "within the interval", 20)
+		p.work(t, time.Minute)
+		p.want(t, "after the interval", 20, 21)
+	})
+}
+
 func TestViewFollowsManyChangesSoon(t *testing.T) {
 	follow(t, policy, true, func(t *testing.T, p *process) {
 		p.insert(t, 20, 21, 22)
