@@ -27,8 +27,14 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 	if err != nil {
 		return nil, ofStatement(err)
 	}
-	if command == nil {
+	switch command.(type) {
+	case nil:
 		return s.queries.Execute(ctx, req)
+	case *syntax.Show, *syntax.Describe: // these read, and their columns are known when they have run
+	default:
+		if req.Describe != queryapi.DescribeNothing {
+			return nil, protocol.Errorf(protocol.Unsupported, "describe: the statement changes something; its answer is known when it has run")
+		}
 	}
 	rows, err := s.run(ctx, &statement{req}, command)
 	return rows, ofStatement(err)

@@ -162,8 +162,7 @@ func (c *commander) ifNotExists() bool { return c.takeWords("IF", "NOT", "EXISTS
 
 // isQuery reports whether a query comes next.
 func (c *commander) isQuery() bool {
-	w := c.peek().keyword()
-	return w == "SELECT" || w == "WITH"
+	return c.peek().isOp("(") || c.peek().keyword() == "SELECT" || c.peek().keyword() == "WITH"
 }
 
 // part reads the rest of the statement as a query.

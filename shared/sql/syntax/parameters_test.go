@@ -39,10 +39,10 @@ func TestDescribedStatementNeedsNoValues(t *testing.T) {
 		t.Error("a statement without values of its parameters is no error")
 	}
 	s, err := DescribeStatement(src, nil)
-	if err != nil || s.Limit == nil {
+	if err != nil || s.Query.Limit == nil {
 		t.Errorf("got %+v, %v", s, err)
 	}
-	if s, err = ParseStatement(src, map[string]Expr{"x": &Number{Text: "1"}, "1": &Number{Text: "5"}}); err != nil || *s.Limit != 5 {
+	if s, err = ParseStatement(src, map[string]Expr{"x": &Number{Text: "1"}, "1": &Number{Text: "5"}}); err != nil || *s.Query.Limit != 5 {
 		t.Errorf("got %+v, %v", s, err)
 	}
 }
