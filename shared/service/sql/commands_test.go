@@ -110,7 +110,7 @@ func TestCommandsThatCannotRunNameTheMistake(t *testing.T) {
 		{"INSERT INTO t (id) SELECT name FROM u", protocol.InvalidInput, "x"},
 		{"INSERT INTO t (v) SELECT name FROM u", protocol.InvalidInput, "column name of the query is utf8"},
 		{"INSERT INTO t (id) SELECT nope FROM u", protocol.TableColumnNotFound, "nope"},
-		{"INSERT INTO t (id) SELECT name WHERE FROM u", protocol.InvalidInput, `byte 37`},
+		{"INSERT INTO t (id) SELECT name WHERE FROM u", protocol.InvalidInput, `byte 42`},
 		{"INSERT INTO nope VALUES (1)", protocol.TableNotFound, "nope"},
 		{"CREATE TABLE t (id int)", protocol.TableAlreadyExists, "t"},
 		{"CREATE TABLE x (id int, id int)", protocol.InvalidInput, "byte 24: column \"id\" is defined twice"},
