@@ -129,6 +129,9 @@ func (s *Server) change(ctx context.Context, statement *statement) (int64, error
 	counts := len(rows.Schema().Fields()) == 1 && rows.Schema().Field(0).Name == "count" && rows.Schema().Field(0).Type.ID() == arrow.INT64
 	var total int64
 	for batch, err := range rows.Batches() {
+		if err == nil && isJob(rows.Schema()) {
+			err = await(ctx, c, batch)
+		}
 		if err != nil {
 			return 0, statusOf(ctx, err)
 		}

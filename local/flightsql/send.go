@@ -29,13 +29,16 @@ func (s *Server) run(ctx context.Context, statement *statement, stream flight.Da
 		return statusOf(ctx, err)
 	}
 	defer rows.Close()
-	return statusOf(ctx, sendRows(rows, stream))
+	return statusOf(ctx, sendRows(ctx, c, rows, stream))
 }
 
-// sendRows sends the schema and all batches.
-func sendRows(rows *client.Rows, stream flight.DataStreamWriter) error {
+// sendRows sends the schema and all batches. If they name a job, it has ended then.
+func sendRows(ctx context.Context, c *client.Client, rows *client.Rows, stream flight.DataStreamWriter) error {
 	writer := flight.NewRecordWriter(stream, ipc.WithSchema(rows.Schema()))
 	for batch, err := range rows.Batches() {
+		if err == nil && isJob(rows.Schema()) {
+			err = await(ctx, c, batch)
+		}
 		if err == nil {
 			err = writePieces(writer, batch)
 		}
