@@ -2,7 +2,7 @@
 # Build each folder of functions/ to bin/functions/<group>/bootstrap, for Linux and the
 # architecture of this machine, or the architecture in FUNCTION_ARCH (arm64, amd64). The script fails
 # if a zipped function exceeds 12 MB, because its size adds to every cold start. The functions with all
-# groups, the one of statements, which do what most groups do, and the worker may have 14 MB: the worker
+# groups may have 14.5 MB, and the one of statements, which do what most groups do, and the worker 14 MB: the worker
 # contains a WebAssembly runtime (1.1 MB), and no client waits for it. The build tags omit code that no function uses: calls by net/rpc, and
 # a second JSON library for Arrow arrays.
 set -eu
