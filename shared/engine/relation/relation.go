@@ -119,12 +119,12 @@ func (p *Plan) Rows(ctx context.Context) *protocol.Rows {
 
 // A planner plans one query.
 type planner struct {
-	ctx    context.Context //nolint:containedctx // a planner lives as long as one call of Make
-	tables Tables
-	now    time.Time
-	taken  names   // the names of columns that steps have
-	with   *common // the named queries that are visible, innermost first
-	depth  int     // of nested queries
+	ctx     context.Context //nolint:containedctx // a planner lives as long as one call of Make
+	tables  Tables
+	now     time.Time
+	taken   names   // the names of columns that steps have
+	with    *common // the named queries that are visible, innermost first
+	queries int     // planned so far
 }
 
 // A common is a query that WITH names.
@@ -141,15 +141,16 @@ type relation struct {
 	scope scope
 }
 
-// maxDepth bounds the nesting of queries: a query of WITH that is named twice is planned twice.
-const maxDepth = 32
+// maxQueries bounds the queries of a plan: a query of WITH is planned each time that it is named, so that few of them that
+// name each other twice would become very many.
+const maxQueries = 500
 
 // query plans a query. Its columns have the names of the answer.
 func (p *planner) query(q *syntax.Query) (*relation, error) {
-	if p.depth++; p.depth > maxDepth {
-		return nil, sql.Errorf(sql.ErrTooLarge, q.Pos(), "queries nested more than %d deep", maxDepth)
+	if p.queries++; p.queries > maxQueries {
+		return nil, sql.Errorf(sql.ErrTooLarge, q.Pos(), "more than %d queries; one of WITH counts each time that it is named", maxQueries)
 	}
-	defer func(with *common) { p.depth, p.with = p.depth-1, with }(p.with)
+	defer func(with *common) { p.with = with }(p.with)
 	for _, c := range q.With {
 		p.with = &common{name: c.Name.Text, columns: c.Columns, query: c.Query, outer: p.with}
 	}

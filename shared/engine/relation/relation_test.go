@@ -2,6 +2,7 @@ package relation_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"tiltyard/shared/engine/relation"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 )
@@ -253,6 +255,21 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Errorf("%s: got %d rows, %v", text, len(lines), err)
 		}
 		share.Close()
+	}
+}
+
+// Queries that name each other twice do not make a plan of endless size.
+func TestPlansAreBounded(t *testing.T) {
+	text := "WITH q0 AS (SELECT k FROM l)"
+	for i := range 40 {
+		text += fmt.Sprintf(", q%d AS (SELECT a.k FROM q%d a JOIN q%d b ON a.k = b.k)", i+1, i, i)
+	}
+	in := tables{"l": columns([]string{"k"}, 1, 1, func(_, row int) int64 { return int64(row) })}
+	if _, err := run(t.Context(), in, text+" SELECT k FROM q40"); !errors.Is(err, sql.ErrTooLarge) {
+		t.Errorf("got %v, want an error about the number of queries", err)
+	}
+	if _, err := run(t.Context(), in, text+" SELECT k FROM q4"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -252,6 +252,9 @@ func (l *limit) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 }
 
 func (l *limit) explain(ctx context.Context, w *writer) error {
+	if l.most < 0 {
+		return w.step("Limit: offset=%d", l.offset)(ctx, l.from)
+	}
 	return w.step("Limit: offset=%d limit=%d", l.offset, l.most)(ctx, l.from)
 }
 
