@@ -50,7 +50,8 @@ DELETE, CREATE, ALTER, DROP, REFRESH, OPTIMIZE, SHOW, DESCRIBE. $name in the sta
   tiltyard sql 'SELECT id FROM points ORDER BY distance(vector, $q) LIMIT 3' --param q=@query.npy
   tiltyard sql "SELECT title FROM docs WHERE match(body, 'fish') ORDER BY score() DESC LIMIT 3"
   tiltyard sql 'INSERT INTO sales.big SELECT * FROM sales.orders WHERE price > 1000'
-  tiltyard sql 'EXPLAIN ANALYZE SELECT count(*) FROM docs' -o json`
+  tiltyard sql 'SELECT u.name, count(*) AS n FROM orders o JOIN users u ON o.user_id = u.id GROUP BY u.name ORDER BY n DESC'
+  tiltyard sql 'EXPLAIN ANALYZE SELECT title FROM docs WHERE id > 3'`
 	cmd.Flags().StringArrayVar(&parameters, "param", nil, "NAME=VALUE, the value of $NAME: JSON, or a text if it is not JSON; @FILE has a vector, as JSON or .npy")
 	return cmd
 }
@@ -68,18 +69,18 @@ func (s *session) statement(r *run, text string, values map[string]json.RawMessa
 	return s.showRows(r.cmd, rows, true, "LIMIT")
 }
 
-// commandWords are the first words of statements whose answers are told in words.
+// commandWords are the first words of statements whose answers are told in words, or are a text.
 var commandWords = map[string]bool{
-	"CREATE": true, "DROP": true, "ALTER": true, "REFRESH": true, "OPTIMIZE": true, "INSERT": true, "UPDATE": true, "DELETE": true, "MERGE": true,
+	"EXPLAIN": true, "CREATE": true, "DROP": true, "ALTER": true, "REFRESH": true, "OPTIMIZE": true, "INSERT": true, "UPDATE": true, "DELETE": true, "MERGE": true,
 }
 
-// isCommand reports whether a statement changes something.
+// isCommand reports whether the answer of a statement is no table.
 func isCommand(text string) bool {
 	words := strings.Fields(text)
 	return len(words) > 0 && commandWords[strings.ToUpper(words[0])]
 }
 
-// told says what a statement has changed.
+// told says what a statement has changed, or writes the plan of a query.
 func (s *session) told(cmd *cobra.Command, rows *client.Rows) error {
 	defer rows.Close()
 	for batch, err := range rows.Batches() {
@@ -98,7 +99,7 @@ func (s *session) told(cmd *cobra.Command, rows *client.Rows) error {
 		case name == "job_id":
 			value = "job " + value + " does it; tiltyard job wait " + value
 		}
-		fmt.Fprintln(cmd.OutOrStdout(), printable(value, false))
+		fmt.Fprintln(cmd.OutOrStdout(), printable(strings.TrimRight(value, "\n"), batch.ColumnName(0) == "plan"))
 	}
 	return nil
 }

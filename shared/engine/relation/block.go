@@ -55,6 +55,7 @@ func (p *planner) block(q *syntax.Query, b *syntax.Block) (*relation, error) {
 // outputs returns the columns of the answer, over the columns of the sources.
 func (p *planner) outputs(b *syntax.Block, in *relation) ([]named, error) {
 	var outputs []named
+	qualified := map[int]string{} // the names of columns of *, with their sources
 	for _, out := range b.Outputs {
 		if out.Expr != nil {
 			e, err := in.scope.resolve(out.Expr)
@@ -67,11 +68,21 @@ func (p *planner) outputs(b *syntax.Block, in *relation) ([]named, error) {
 		before := len(outputs)
 		for _, f := range in.scope {
 			if !f.inner && (out.Of == nil && !f.hidden || out.Of != nil && same(f.source, *out.Of, false)) {
+				qualified[len(outputs)] = f.source + "." + f.name
 				outputs = append(outputs, named{f.name, columnOf(f.column)})
 			}
 		}
 		if len(outputs) == before {
 			return nil, sql.Errorf(sql.ErrSyntax, b.Pos(), "* without columns: FROM has no source of this name")
+		}
+	}
+	seen := map[string]int{}
+	for _, out := range outputs {
+		seen[out.name]++
+	}
+	for i, name := range qualified {
+		if seen[outputs[i].name] > 1 {
+			outputs[i].name = name
 		}
 	}
 	for i, out := range outputs {

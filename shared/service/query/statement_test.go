@@ -120,6 +120,7 @@ func TestStatementsSelect(t *testing.T) {
 		{`SELECT id FROM docs WHERE id NOT IN (SELECT id - 2 FROM "My Docs") AND id > 3`, "", `{"id":4}`},
 		{"WITH late AS (SELECT id, title FROM docs WHERE id > 3) SELECT l.id, r.title FROM late l JOIN late r USING (id) ORDER BY id", "", `{"id":4,"title":null} {"id":5,"title":"a bird"}`},
 		{`SELECT id FROM "My Docs" UNION ALL SELECT id FROM docs VERSION AS OF 1 ORDER BY id DESC LIMIT 2`, "", `{"id":7} {"id":4}`},
+		{`SELECT * FROM (SELECT id, title FROM docs WHERE id = 5) AS a JOIN "My Docs" AS b ON a.id + 2 = b.id`, "", `{"Year":1,"a.id":5,"a.title":"a bird","b.id":7,"b.title":"it's","vector":[0,0]}`},
 		{"SELECT 1 AS one, upper('x') AS x", "", `{"one":1,"x":"X"}`},
 		{"SELECT * FROM (VALUES (1, 'a'), (2.5, NULL)) AS v (n, s) WHERE n > $n", `{"n": 1}`, `{"n":2.5,"s":null}`},
 
