@@ -32,7 +32,8 @@ export function Plot({ label, places, groups, marked, mode, onMark, onOpen, onEs
     setAbout(null);
   }, [places, size]);
   useLayoutEffect(draw, [places, size, groups, marked, colours]);
-  useEffect(() => () => cancelAnimationFrame(pending.current), []);
+  // As a layout effect it also ends a frame of a plot that goes before it was painted, whose other effects never begin.
+  useLayoutEffect(() => () => cancelAnimationFrame(pending.current), []);
   shared.current = { visible: () => enclosed((x, y) => x >= 0 && y >= 0 && x <= size.width && y <= size.height), reset };
 
   function draw() {
