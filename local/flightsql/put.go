@@ -2,6 +2,7 @@ package flightsql
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 
@@ -72,13 +73,19 @@ func (s *Server) update(ctx context.Context, c *pb.CommandStatementUpdate) (prot
 	return &pb.DoPutUpdateResult{RecordCount: count}, err
 }
 
-// updatePrepared runs a prepared statement for each row of parameters, or once without any.
-func (s *Server) updatePrepared(ctx context.Context, c *pb.CommandPreparedStatementUpdate, messages *messageReader) (proto.Message, error) {
+// prepared returns a prepared statement, and the rows of parameters that follow it.
+func prepared(ctx context.Context, c interface{ GetPreparedStatementHandle() []byte }, messages *messageReader) (*statement, []map[string]json.RawMessage, error) {
 	statement, err := decodeStatement(c.GetPreparedStatementHandle())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rows, err := readParameters(ctx, statement.Query, messages)
+	return statement, rows, err
+}
+
+// updatePrepared runs a prepared statement for each row of parameters, or once without any.
+func (s *Server) updatePrepared(ctx context.Context, c *pb.CommandPreparedStatementUpdate, messages *messageReader) (proto.Message, error) {
+	statement, rows, err := prepared(ctx, c, messages)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +107,7 @@ func (s *Server) updatePrepared(ctx context.Context, c *pb.CommandPreparedStatem
 // bindPrepared returns a handle that contains the parameters, too. Clients before Arrow 16 do not read it, and send the
 // handle without parameters.
 func (s *Server) bindPrepared(ctx context.Context, c *pb.CommandPreparedStatementQuery, messages *messageReader) (proto.Message, error) {
-	statement, err := decodeStatement(c.GetPreparedStatementHandle())
-	if err != nil {
-		return nil, err
-	}
-	rows, err := readParameters(ctx, statement.Query, messages)
+	statement, rows, err := prepared(ctx, c, messages)
 	if err != nil {
 		return nil, err
 	}

@@ -31,13 +31,18 @@ import (
 // serve starts a server over a handler and returns its address.
 func serve(t *testing.T, handler http.Handler) string {
 	t.Helper()
+	return serveWith(t, Options{Handler: handler})
+}
+
+func serveWith(t *testing.T, options Options) string {
+	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- New(Options{Handler: handler}).Serve(ctx, listener) }()
+	go func() { ended <- New(options).Serve(ctx, listener) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

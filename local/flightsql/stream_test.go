@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -72,6 +73,23 @@ func TestRowsAreNotReadAhead(t *testing.T) {
 	}
 	if rows.Err() != nil || read < 100 {
 		t.Errorf("read %d batches, %v", read, rows.Err())
+	}
+}
+
+// A client that stops to read does not keep the memory of rows for ever.
+func TestStalledClientIsCutOff(t *testing.T) {
+	source := &spring{ended: make(chan struct{}, 1)}
+	c := connect(t, serveWith(t, Options{Handler: source, StallTimeout: 100 * time.Millisecond}))
+	rows, err := c.DoGet(t.Context(), ticketOf(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Release()
+	<-source.ended // although nobody has read
+	for rows.Next() {
+	}
+	if status.Code(rows.Err()) != codes.DeadlineExceeded {
+		t.Errorf("got %v", rows.Err())
 	}
 }
 

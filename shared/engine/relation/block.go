@@ -188,7 +188,7 @@ func (p *planner) groups(b *syntax.Block, in *relation, outputs []named, order [
 	if in.step, err = a.step(in.step); err != nil {
 		return err
 	}
-	for _, part := range conjuncts(having) {
+	for _, part := range syntax.Conjuncts(having) {
 		if in.step, err = p.keep(in.step, part); err != nil {
 			return err
 		}

@@ -181,18 +181,9 @@ func (g *group) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 			seen += uint64(batch.NumRows())
 		}
 		for batch, err := range each(table.Groups(ctx), func(batch arrow.RecordBatch) (arrow.RecordBatch, func(), error) {
-			columns := make([]arrow.Array, len(g.of.Items))
-			var held memory.Hold
-			for i, it := range g.of.Items {
-				a, err := it.Eval(ctx, batch)
-				if err == nil {
-					err = held.Resize(ctx, held.Bytes()+int64(a.Data().SizeInBytes()))
-				}
-				if err != nil {
-					held.Release()
-					return nil, nil, err
-				}
-				columns[i] = a
+			columns, held, err := evaluated(ctx, g.of.Items, batch)
+			if err != nil {
+				return nil, nil, err
 			}
 			return array.NewRecordBatch(g.out, columns, batch.NumRows()), held.Release, nil
 		}) {

@@ -120,17 +120,13 @@ type rowKeys struct {
 
 // keys computes the keys of a batch. The caller releases them.
 func (t *hashTable) keys(ctx context.Context, exprs []*plan.Bound, batch arrow.RecordBatch) (*rowKeys, error) {
-	k := &rowKeys{write: t.write}
-	for _, e := range exprs {
-		a, err := e.Eval(ctx, batch)
-		if err == nil {
-			err = k.held.Resize(ctx, k.held.Bytes()+int64(a.Data().SizeInBytes()))
-		}
-		if err != nil {
-			k.release()
-			return nil, err
-		}
-		k.columns, k.bytes = append(k.columns, a), k.bytes+sortkey.Bytes(a)
+	columns, held, err := evaluated(ctx, exprs, batch)
+	if err != nil {
+		return nil, err
+	}
+	k := &rowKeys{columns: columns, write: t.write, held: held}
+	for _, c := range columns {
+		k.bytes += sortkey.Bytes(c)
 	}
 	return k, nil
 }

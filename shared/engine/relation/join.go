@@ -86,7 +86,7 @@ func (p *planner) join(j *join) (step, error) {
 		}
 		j.leftKeys, j.rightKeys = append(j.leftKeys, left), append(j.rightKeys, right)
 	}
-	if condition := conjunction(j.rest); condition != nil {
+	if condition := syntax.Conjunction(j.rest); condition != nil {
 		var err error
 		if j.condition, err = plan.BindFilter(p.ctx, condition, j.both, p.now); err != nil {
 			return nil, err

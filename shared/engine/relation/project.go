@@ -8,7 +8,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/process/memory"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 )
@@ -134,22 +133,23 @@ func (p *project) prune(needed names) {
 
 func (p *project) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 	return each(p.from.rows(ctx), func(batch arrow.RecordBatch) (arrow.RecordBatch, func(), error) {
-		var held memory.Hold
+		var exprs []*plan.Bound
+		for _, it := range p.items {
+			if it.bound != nil {
+				exprs = append(exprs, it.bound)
+			}
+		}
+		made, held, err := evaluated(ctx, exprs, batch)
+		if err != nil {
+			return nil, nil, err
+		}
 		columns := make([]arrow.Array, len(p.items))
 		for i, it := range p.items {
 			if it.bound == nil {
 				columns[i] = batch.Column(batch.Schema().FieldIndices(it.from)[0])
-				continue
+			} else {
+				columns[i], made = made[0], made[1:]
 			}
-			a, err := it.bound.Eval(ctx, batch)
-			if err == nil {
-				err = held.Resize(ctx, held.Bytes()+int64(a.Data().SizeInBytes()))
-			}
-			if err != nil {
-				held.Release()
-				return nil, nil, err
-			}
-			columns[i] = a
 		}
 		return array.NewRecordBatch(p.out, columns, batch.NumRows()), held.Release, nil
 	})

@@ -9,8 +9,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -221,29 +223,6 @@ func columnOf(name string) *syntax.Column {
 	return &syntax.Column{Path: []syntax.Name{{Text: name, Quoted: true}}}
 }
 
-// conjuncts returns the operands of the outermost ANDs.
-func conjuncts(e syntax.Expr) []syntax.Expr {
-	if e == nil {
-		return nil
-	}
-	if b, ok := e.(*syntax.Binary); ok && b.Op == syntax.And {
-		return append(conjuncts(b.L), conjuncts(b.R)...)
-	}
-	return []syntax.Expr{e}
-}
-
-// conjunction joins conditions by AND. It is nil without conditions.
-func conjunction(list []syntax.Expr) (e syntax.Expr) {
-	for _, next := range list {
-		if e == nil {
-			e = next
-		} else {
-			e = &syntax.Binary{Op: syntax.And, L: e, R: next}
-		}
-	}
-	return e
-}
-
 // namesIn returns the columns that an expression over the columns of steps reads.
 func namesIn(e syntax.Expr) names {
 	n := names{}
@@ -273,4 +252,19 @@ func pick(s *arrow.Schema, batch arrow.RecordBatch) arrow.RecordBatch {
 		columns[i] = batch.Column(batch.Schema().FieldIndices(f.Name)[0])
 	}
 	return array.NewRecordBatch(s, columns, batch.NumRows())
+}
+
+// evaluated computes expressions over a batch. The caller releases the memory of the columns.
+func evaluated(ctx context.Context, exprs []*plan.Bound, batch arrow.RecordBatch) (columns []arrow.Array, held memory.Hold, err error) {
+	columns = make([]arrow.Array, len(exprs))
+	for i, e := range exprs {
+		if columns[i], err = e.Eval(ctx, batch); err == nil {
+			err = held.Resize(ctx, held.Bytes()+int64(columns[i].Data().SizeInBytes()))
+		}
+		if err != nil {
+			held.Release()
+			return nil, held, err
+		}
+	}
+	return columns, held, nil
 }

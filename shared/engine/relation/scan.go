@@ -124,7 +124,7 @@ func (s *scan) asked() *syntax.Query {
 	if s.query != nil {
 		return s.query
 	}
-	b := &syntax.Block{From: s.source, Where: conjunction(s.where)}
+	b := &syntax.Block{From: s.source, Where: syntax.Conjunction(s.where)}
 	for _, f := range s.stored.Fields() {
 		b.Outputs = append(b.Outputs, syntax.Output{Name: f.Name, Expr: columnOf(f.Name)})
 	}

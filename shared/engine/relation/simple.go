@@ -57,25 +57,13 @@ func isSimple(q *syntax.Query) bool {
 
 // rated reports whether ORDER BY is that of a search.
 func rated(e syntax.Expr, outputs []syntax.Output) bool {
-	_, ok := aliased(e, outputs).(*syntax.Call)
+	_, ok := syntax.Meant(e, outputs).(*syntax.Call)
 	return ok
-}
-
-// aliased returns the output that a name means, or the expression itself.
-func aliased(e syntax.Expr, outputs []syntax.Output) syntax.Expr {
-	if c, ok := e.(*syntax.Column); ok && len(c.Path) == 1 {
-		for _, out := range outputs {
-			if out.Expr != nil && out.Name == c.Path[0].Text {
-				return out.Expr
-			}
-		}
-	}
-	return e
 }
 
 // sortable reports whether a table sorts by an expression: a column, or the name of one, or a search.
 func sortable(e syntax.Expr, outputs []syntax.Output) bool {
-	switch e := aliased(e, outputs).(type) {
+	switch e := syntax.Meant(e, outputs).(type) {
 	case *syntax.Column:
 		return true
 	case *syntax.Call:
@@ -86,7 +74,7 @@ func sortable(e syntax.Expr, outputs []syntax.Output) bool {
 
 // searches reports whether a condition is, or has beside AND, a search for words.
 func searches(e syntax.Expr) bool {
-	return slices.ContainsFunc(conjuncts(e), func(e syntax.Expr) bool {
+	return slices.ContainsFunc(syntax.Conjuncts(e), func(e syntax.Expr) bool {
 		call, ok := e.(*syntax.Call)
 		return ok && strings.EqualFold(call.Name, "match")
 	})

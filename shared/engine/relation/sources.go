@@ -30,7 +30,7 @@ func (p *planner) from(b *syntax.Block, inner ...*relation) (*relation, error) {
 	}
 	all.parts = append(all.parts, inner...)
 	scope := all.scope()
-	for _, part := range conjuncts(b.Where) {
+	for _, part := range syntax.Conjuncts(b.Where) {
 		in, ok := part.(*syntax.InQuery)
 		if !ok {
 			condition, err := scope.resolve(part)
@@ -112,7 +112,7 @@ func (a *pool) add(part *relation, at syntax.Source) error {
 // matches returns the conditions of a join. A column of USING is then only named once.
 func (p *planner) matches(j *syntax.Join, sides *pool) (conditions []syntax.Expr, err error) {
 	if j.Using == nil {
-		for _, part := range conjuncts(j.On) {
+		for _, part := range syntax.Conjuncts(j.On) {
 			condition, err := sides.scope().resolve(part)
 			if err != nil {
 				return nil, err

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"slices"
 	"strings"
 
 	"tiltyard/shared/protocol"
@@ -72,15 +71,12 @@ func isRating(name string) bool { return name == distanceColumn || name == score
 
 // where divides a condition into the search for words and the filter.
 func (p *plan) where(condition syntax.Expr) error {
-	var rest syntax.Expr
-	for _, part := range conjuncts(condition) {
+	var rest []syntax.Expr
+	for _, part := range syntax.Conjuncts(condition) {
 		call := callOf(part, match)
 		switch {
-		case call == nil && rest == nil:
-			rest = part
-			continue
 		case call == nil:
-			rest = &syntax.Binary{Op: syntax.And, L: rest, R: part}
+			rest = append(rest, part)
 			continue
 		case p.request.FullTextQuery != nil:
 			return sql.Errorf(sql.ErrUnsupported, call.Pos(), "match twice")
@@ -105,20 +101,9 @@ func (p *plan) where(condition syntax.Expr) error {
 		p.request.FullTextQuery.Text = texts[0]
 	}
 	if rest != nil {
-		p.request.Filter = rest.String()
+		p.request.Filter = syntax.Conjunction(rest).String()
 	}
 	return nil
-}
-
-// conjuncts returns the operands of the outermost ANDs.
-func conjuncts(e syntax.Expr) []syntax.Expr {
-	if e == nil {
-		return nil
-	}
-	if b, ok := e.(*syntax.Binary); ok && b.Op == syntax.And {
-		return append(conjuncts(b.L), conjuncts(b.R)...)
-	}
-	return []syntax.Expr{e}
 }
 
 // callOf returns an expression as a call of a function, or nil.
@@ -140,7 +125,7 @@ func pathOf(c *syntax.Column) string {
 // order turns ORDER BY into a search for the nearest vectors, or into columns to sort by.
 func (p *plan) order(s *syntax.Query, outputs []syntax.Output) error {
 	for i, key := range s.Order {
-		e := aliased(outputs, key.Expr)
+		e := syntax.Meant(key.Expr, outputs)
 		if call := callOf(e, distance); call != nil {
 			return p.nearest(s, i, call)
 		}
@@ -161,19 +146,6 @@ func (p *plan) order(s *syntax.Query, outputs []syntax.Output) error {
 		return sql.Errorf(sql.ErrUnsupported, s.Order[0].Expr.Pos(), "LIMIT of found rows in another order than score() DESC")
 	}
 	return nil
-}
-
-// aliased returns the output that a name in ORDER BY means, or the expression itself.
-func aliased(outputs []syntax.Output, e syntax.Expr) syntax.Expr {
-	column, ok := e.(*syntax.Column)
-	if !ok || len(column.Path) != 1 {
-		return e
-	}
-	at := slices.IndexFunc(outputs, func(out syntax.Output) bool { return out.Expr != nil && out.Name == column.Path[0].Text })
-	if at < 0 {
-		return e
-	}
-	return outputs[at].Expr
 }
 
 // nearest is ORDER BY distance(…) LIMIT n.
@@ -241,7 +213,7 @@ func (p *plan) expression(q *syntax.Query, outputs []syntax.Output, e syntax.Exp
 		return scoreColumn, nil
 	case callOf(e, distance) == nil:
 		return e.String(), nil
-	case p.request.Vector.Empty() || aliased(outputs, q.Order[0].Expr).String() != e.String():
+	case p.request.Vector.Empty() || syntax.Meant(q.Order[0].Expr, outputs).String() != e.String():
 		return "", sql.Errorf(sql.ErrUnsupported, e.Pos(), "distance(…) without ORDER BY of the same distance(…)")
 	}
 	return distanceColumn, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/dataapi"
@@ -22,6 +23,12 @@ import (
 
 // openDocs returns the service over the tables docs, of five rows in two versions, and "My Docs".
 func openDocs(t *testing.T) *query.Service {
+	service, _ := openGrowingDocs(t)
+	return service
+}
+
+// openGrowingDocs is openDocs that also returns a function that adds rows, as JSON, to docs.
+func openGrowingDocs(t *testing.T) (*query.Service, func(rows string) error) {
 	house := servicetest.Open(t)
 	columns := arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
@@ -43,13 +50,16 @@ func openDocs(t *testing.T) *query.Service {
 		{"id": 3, "title": "red red bird", "Year": 2003, "vector": [2, 0]},
 		{"id": 4, "title": null, "Year": 2002, "vector": [3, 0]}]`)
 	create("My Docs", `[{"id": 7, "title": "it's", "Year": 1, "vector": [0, 0]}]`)
-	_, err := data.New(house.Tables, arrowipc.Limits{}).Insert(t.Context(), &dataapi.InsertRequest{
-		Common: servicetest.Named("docs"), Upload: servicetest.UploadOf(t, columns, `[{"id": 5, "title": "a bird", "Year": 2005, "vector": [4, 0]}]`),
-	})
-	if err != nil {
+	add := func(rows string) error {
+		_, err := data.New(house.Tables, arrowipc.Limits{}).Insert(t.Context(), &dataapi.InsertRequest{
+			Common: servicetest.Named("docs"), Upload: servicetest.UploadOf(t, columns, rows),
+		})
+		return err
+	}
+	if err := add(`[{"id": 5, "title": "a bird", "Year": 2005, "vector": [4, 0]}]`); err != nil {
 		t.Fatal(err)
 	}
-	return query.New(house.Tables)
+	return query.New(house.Tables), add
 }
 
 // ask runs a statement with parameters from a JSON object.
@@ -251,4 +261,95 @@ func TestStatementsNeedTheRightsOfTheirOperations(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Wherever a statement names a table, its sender needs the right to read it.
+func TestStatementsNeedTheRightToEachTable(t *testing.T) {
+	service := openDocs(t)
+	as := func(policy string) context.Context {
+		access, err := auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(policy), nil }, time.Now).Access(t.Context(), &auth.Principal{Subject: "ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return auth.WithAccess(t.Context(), access)
+	}
+	const docs, sees = `permit (principal, action, resource == Table::"docs");`, `permit (principal, action in [Action::"DescribeTable"], resource);`
+	for _, text := range []string{
+		`SELECT d.id FROM docs d JOIN %s m ON d.id = m.id`, `SELECT d.id FROM docs d, %s m`, `SELECT d.id FROM docs d LEFT JOIN %s m USING (id)`,
+		`SELECT id FROM docs WHERE id IN (SELECT id FROM %s)`, `SELECT id FROM docs WHERE id NOT IN (SELECT id FROM %s)`,
+		`SELECT id FROM docs WHERE id > (SELECT max(id) FROM %s)`, `SELECT (SELECT count(*) FROM %s) AS n`,
+		`WITH m AS (SELECT id FROM %s) SELECT m.id FROM m`, `SELECT id FROM (SELECT id FROM %s LIMIT 1) AS m`,
+		`SELECT id FROM docs UNION SELECT id FROM %s`, `SELECT sum(id) AS s FROM %s`, `EXPLAIN SELECT DISTINCT id FROM %s`,
+	} {
+		if _, err := service.Execute(as(docs), &queryapi.StatementRequest{Query: fmt.Sprintf(text, "docs")}); err != nil {
+			t.Errorf("%s of a table that may be read: %v", text, err)
+		}
+		for policy, want := range map[string]protocol.Code{docs: protocol.TableNotFound, docs + sees: protocol.PermissionDenied} {
+			for _, describe := range []queryapi.Description{queryapi.DescribeNothing, queryapi.DescribeColumns} {
+				_, err := service.Execute(as(policy), &queryapi.StatementRequest{Query: fmt.Sprintf(text, `"My Docs"`), Describe: describe})
+				servicetest.WantCode(t, fmt.Sprint(describe, " of ", text), err, want)
+			}
+		}
+	}
+}
+
+// A table has one version in a statement, whatever is written meanwhile.
+func TestTableHasOneVersionInAStatement(t *testing.T) {
+	service, add := openGrowingDocs(t)
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; i < 40 && err == nil; i++ {
+			err = add(fmt.Sprintf(`[{"id": %d}]`, 100+i))
+		}
+		done <- err
+	}()
+	grown := map[string]bool{}
+	for {
+		rows, err := ask(t, service, "SELECT a.n, b.n AS m FROM (SELECT count(*) AS n FROM docs) a, (SELECT count(*) AS n FROM docs) b WHERE a.n <> b.n OR a.n > 0", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := servicetest.Lines(t, rows)
+		var n, m int
+		if _, err := fmt.Sscanf(line, `{"m":%d,"n":%d}`, &m, &n); err != nil || n != m {
+			t.Fatalf("got %s, %v: two versions", line, err)
+		}
+		grown[line] = true
+		select {
+		case err := <-done:
+			if err != nil || len(grown) < 2 {
+				t.Fatalf("the table did not grow: %v, %v", grown, err)
+			}
+			return
+		default:
+		}
+	}
+}
+
+// What a statement keeps is charged to the request.
+func TestStatementsAreRefusedWhenTheyNeedTooMuchMemory(t *testing.T) {
+	service := openDocs(t)
+	share := memory.NewBudget(64<<10, 64<<10).Open()
+	defer share.Close()
+	rows, err := service.Execute(memory.WithShare(t.Context(), share), &queryapi.StatementRequest{Query: "SELECT a.id FROM docs a, docs b, docs c, docs d, docs e, docs f ORDER BY a.id + b.id"})
+	for _, failed := range rowsOf(rows, err) {
+		err = failed
+	}
+	if !memory.TooMuch(err) {
+		t.Errorf("got %v, want too much memory", err)
+	}
+}
+
+// rowsOf reads an answer to its end, and returns the errors.
+func rowsOf(rows *protocol.Rows, err error) (errs []error) {
+	if err != nil {
+		return []error{err}
+	}
+	for _, err := range rows.Batches {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
 }
