@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	maxAccepted  = 1024             // tokens
-	checkTimeout = 10 * time.Second // of a token
-	retryAfter   = "5"              // seconds
+	maxAccepted  = 1024            // tokens
+	checkTimeout = 3 * time.Second // of a token, repetitions included; agents in Python give up after 5 seconds
+	retryAfter   = "5"             // seconds
 )
 
 // Callers opens clients with the token of each request, so that a server of HTTP has no rights of

@@ -227,7 +227,8 @@ def test_over_http_an_unreachable_server_is_no_wrong_token(server, tmp_path):
         answers.append((answer.status_code, "Retry-After" in answer.headers))
 
     with listening("http://127.0.0.1:1", tmp_path) as url, pytest.raises(ExceptionGroup):
-        settings = {"headers": {"Authorization": f"Bearer {server.token}"}, "event_hooks": {"response": [note]}}
+        headers = {"Authorization": f"Bearer {server.token}"}
+        settings = {"headers": headers, "event_hooks": {"response": [note]}, "timeout": 60}
         use(lambda: http_client(url, **settings), lambda agent: ask(agent, "list_tables"))
     assert set(answers) == {(503, True)}
 
