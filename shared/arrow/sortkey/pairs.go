@@ -37,27 +37,51 @@ func PairsBytes(n int) int64 { return int64(n) * (pairSize + nullBytes + Overhea
 // HavePairs reports whether values of a type have Pairs: numbers and times of up to 64 bits.
 func HavePairs(t arrow.DataType) bool { return pairOf(t) != nil }
 
-// Word returns the key of a value that is no null, of a type whose values have Pairs, as a number: the first byte, which
-// marks nulls, is left out. Keys of one type are equal if their numbers are.
-func Word(key []byte) (n uint64) {
-	if len(key) == 9 {
-		return binary.BigEndian.Uint64(key[1:])
+// Word returns the key of a value that is no NULL, of a type whose values have Pairs, as a number: without its first byte,
+// which marks NULLs, and filled up with zeros at its end. It has the order of the values.
+func Word(key []byte) uint64 {
+	var filled [8]byte
+	copy(filled[:], key[1:])
+	return binary.BigEndian.Uint64(filled[:])
+}
+
+// AppendWord appends the key of a value of some bytes by its [Word].
+func AppendWord(key []byte, word uint64, bytes int) []byte {
+	key = binary.BigEndian.AppendUint64(append(key, keyValue), word)
+	return key[:len(key)-8+bytes]
+}
+
+// AppendNull appends the key of NULL, where it is the first value.
+func AppendNull(key []byte) []byte { return append(key, keyNullFirst) }
+
+// Words appends the [Word] of each of the first n values of an array, whose type has Pairs. That of a NULL has no meaning.
+func Words(words []uint64, values arrow.Array, n int) []uint64 {
+	number, raw, width := rawOf(values)
+	if raw == nil {
+		return append(words, make([]uint64, n)...)
 	}
-	for _, b := range key[1:] {
-		n = n<<8 | uint64(b)
+	shift := 64 - 8*width
+	for i := range n {
+		words = append(words, number(little(raw[i*width:], width)<<shift, shift))
 	}
-	return n
+	return words
+}
+
+// rawOf returns the values of an array as bytes, those of one value, and the function that puts them in order; see pairOf.
+// Raw may be nil if all values are NULL.
+func rawOf(values arrow.Array) (number func(bits uint64, shift int) uint64, raw []byte, width int) {
+	d := values.Data()
+	width = values.DataType().(arrow.FixedWidthDataType).Bytes()
+	if b := d.Buffers()[1]; b != nil {
+		raw = b.Bytes()[d.Offset()*width:]
+	}
+	return pairOf(values.DataType()), raw, width
 }
 
 // PairsOf returns the Pairs of an array, whose type has them, and of the rows of its values.
 func PairsOf(values arrow.Array, rows []uint64) *Pairs {
-	number, d := pairOf(values.DataType()), values.Data()
-	p := &Pairs{width: values.DataType().(arrow.FixedWidthDataType).Bytes()}
-	var raw []byte
-	if b := d.Buffers()[1]; b != nil {
-		raw = b.Bytes()[d.Offset()*p.width:]
-	}
-	p.pairs = make([]pair, 0, len(rows)-values.NullN())
+	number, raw, width := rawOf(values)
+	p := &Pairs{width: width, pairs: make([]pair, 0, len(rows)-values.NullN())}
 	shift := 64 - 8*p.width
 	for i, row := range rows {
 		if values.NullN() > 0 && values.IsNull(i) {

@@ -6,31 +6,40 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/arrow/sortkey"
+	"tiltyard/shared/engine/internal/numbering"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/plan"
 )
 
 // A hashTable finds the rows of the build side of a join by their keys. A row with a null in its key is in the table, for
-// joins that keep it, but is never found. Floats are equal as in other comparisons: by their total order.
+// joins that keep it, but is never found, unless nulls are equal. Floats are equal as in other comparisons: by their total order.
 type hashTable struct {
-	exprs []*plan.Bound
-	write []sortkey.Append
-	short bool             // keys have at most 8 bytes
-	words map[uint64]chain // short keys
-	texts map[string]chain // other keys
-	next  []int32          // the next row with the same key, or -1
-	nulls bool             // some key has a null
+	exprs  []*plan.Bound
+	keys   *numbering.Keys
+	chains []chain // of the rows with a key, by its number
+	next   []int32 // the next row with the same key, or -1
+	nulls  bool    // some key has a null
+	held   memory.Hold
+	space  []uint32 // for the numbers of the keys of a batch
 }
 
 // A chain is the first and the last row with a key.
 type chain struct{ first, last int32 }
 
-func newHashTable(keys []*plan.Bound) *hashTable {
-	t := &hashTable{exprs: keys, short: len(keys) == 1 && sortkey.HavePairs(keys[0].Type()), words: map[uint64]chain{}, texts: map[string]chain{}}
+const (
+	chainBytes = 8
+	nextBytes  = 4
+)
+
+// newHashTable returns a table without rows. Nulls tells whether a null equals others in keys.
+func newHashTable(keys []*plan.Bound, nulls bool) *hashTable {
+	t := &hashTable{exprs: keys}
+	var types []arrow.DataType
 	for _, key := range keys {
-		t.write = append(t.write, sortkey.Of(key.Type(), true))
+		types = append(types, key.Type())
 	}
+	t.keys = numbering.New(types, nulls)
 	return t
 }
 
@@ -44,91 +53,77 @@ func hashable(t arrow.DataType, pos int) error {
 
 func (t *hashTable) len() int { return len(t.next) }
 
-// entryBytes is the memory of a row in the table without the bytes of its key.
-const entryBytes = 96
-
 // mostRows is the largest number of rows in a table, whose numbers have 31 bits.
 const mostRows = 1<<31 - 1
 
 // add adds the rows of a batch.
 func (t *hashTable) add(ctx context.Context, batch arrow.RecordBatch) error {
-	keys, err := t.keys(ctx, t.exprs, batch)
+	columns, evaluated, err := evaluated(ctx, t.exprs, batch)
 	if err != nil {
 		return err
 	}
-	defer keys.release()
-	if int64(len(t.next))+batch.NumRows() > mostRows {
+	defer evaluated.Release()
+	rows := int(batch.NumRows())
+	if len(t.next)+rows > mostRows {
 		return sql.Errorf(sql.ErrTooLarge, sql.NoPos, "a join keeps more than %d rows in memory", mostRows)
 	}
-	if _, err := memory.Take(ctx, keys.bytes+entryBytes*batch.NumRows()); err != nil {
+	if err := t.held.Resize(ctx, t.bytes()+t.keys.Growth(columns, rows)+2*int64(len(t.next)+rows)*(chainBytes+nextBytes)); err != nil {
 		return err
 	}
-	for i := range int(batch.NumRows()) {
+	numbers := t.numbers(rows)
+	t.keys.Number(columns, numbers)
+	for _, n := range numbers {
 		row := int32(len(t.next))
 		t.next = append(t.next, -1)
-		key, null := keys.at(i)
-		if null {
+		switch {
+		case n == numbering.None:
 			t.nulls = true
-			continue
-		}
-		if t.short {
-			w := sortkey.Word(key)
-			c, ok := t.words[w]
-			if ok {
-				t.next[c.last] = row
-			} else {
-				c.first = row
-			}
-			t.words[w] = chain{c.first, row}
-		} else if c, ok := t.texts[string(key)]; ok {
-			t.next[c.last] = row
-			t.texts[string(key)] = chain{c.first, row}
-		} else {
-			t.texts[string(key)] = chain{row, row}
+		case int(n) == len(t.chains):
+			t.chains = append(t.chains, chain{row, row})
+		default:
+			t.next[t.chains[n].last] = row
+			t.chains[n].last = row
 		}
 	}
-	return nil
+	return t.held.Resize(ctx, t.bytes())
 }
 
-// first returns the first row with the key of a row, or -1.
-func (t *hashTable) first(keys *rowKeys, i int) int32 {
-	key, null := keys.at(i)
-	if null {
+func (t *hashTable) bytes() int64 {
+	return t.keys.Bytes() + chainBytes*int64(cap(t.chains)) + nextBytes*int64(cap(t.next))
+}
+
+// numbers returns space for the numbers of the keys of some rows, until the next call.
+func (t *hashTable) numbers(rows int) []uint32 {
+	if rows > cap(t.space) {
+		t.space = make([]uint32, rows)
+	}
+	return t.space[:rows]
+}
+
+// first returns the first row with the key of a number, or -1.
+func (t *hashTable) first(number uint32) int32 {
+	if number == numbering.None {
 		return -1
 	}
-	var c chain
-	var ok bool
-	if t.short {
-		c, ok = t.words[sortkey.Word(key)]
-	} else {
-		c, ok = t.texts[string(key)]
-	}
-	if !ok {
-		return -1
-	}
-	return c.first
+	return t.chains[number].first
 }
 
-// rowKeys are the keys of the rows of a batch.
-type rowKeys struct {
-	columns []arrow.Array
-	write   []sortkey.Append
-	bytes   int64
-	buffer  []byte
-	held    memory.Hold
-}
-
-// keys computes the keys of a batch. The caller releases them.
-func (t *hashTable) keys(ctx context.Context, exprs []*plan.Bound, batch arrow.RecordBatch) (*rowKeys, error) {
+// find returns the numbers of the keys of a batch, until the next call.
+func (t *hashTable) find(ctx context.Context, exprs []*plan.Bound, batch arrow.RecordBatch) (*rowKeys, error) {
 	columns, held, err := evaluated(ctx, exprs, batch)
 	if err != nil {
 		return nil, err
 	}
-	k := &rowKeys{columns: columns, write: t.write, held: held}
-	for _, c := range columns {
-		k.bytes += sortkey.Bytes(c)
-	}
+	k := &rowKeys{columns: columns, numbers: t.numbers(int(batch.NumRows())), held: held}
+	t.keys.Find(columns, k.numbers)
 	return k, nil
+}
+
+// rowKeys are the keys of the rows of a batch, and the numbers that the table has for them.
+type rowKeys struct {
+	columns []arrow.Array
+	numbers []uint32
+	held    memory.Hold
 }
 
 func (k *rowKeys) release() { k.held.Release() }
@@ -141,16 +136,4 @@ func (k *rowKeys) null(i int) bool {
 		}
 	}
 	return false
-}
-
-// at returns the key of a row, until the next call.
-func (k *rowKeys) at(i int) (key []byte, null bool) {
-	if k.null(i) {
-		return nil, true
-	}
-	k.buffer = k.buffer[:0]
-	for c, write := range k.write {
-		k.buffer = write(k.buffer, k.columns[c], i)
-	}
-	return k.buffer, false
 }

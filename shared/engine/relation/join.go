@@ -22,6 +22,7 @@ type join struct {
 	left, right step
 	keys        []joinKey
 	rest        []syntax.Expr // other conditions of a pair
+	nullsEqual  bool          // a null in a key equals a null
 	nulls       bool          // an anti join by NOT IN: no row passes beside a null on the right, nor a null on the left beside any row
 
 	leftKeys, rightKeys []*plan.Bound // of equal types
@@ -221,7 +222,7 @@ func (j *join) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 
 // load reads the build side. Its rows stay in memory until the context's share is closed.
 func (r *joining) load(ctx context.Context) error {
-	r.table = newHashTable(r.build.keys)
+	r.table = newHashTable(r.build.keys, r.nullsEqual)
 	var batches []arrow.RecordBatch
 	for batch, err := range r.build.step.rows(ctx) {
 		if err != nil {
@@ -304,7 +305,7 @@ const mostPairs = 8192
 
 // match yields the rows that a batch of the probe side makes. It returns false when no more are asked for.
 func (r *joining) match(ctx context.Context, batch arrow.RecordBatch, yield func(arrow.RecordBatch, error) bool) bool {
-	keys, err := r.table.keys(ctx, r.probe.keys, batch)
+	keys, err := r.table.find(ctx, r.probe.keys, batch)
 	if err != nil {
 		yield(nil, err)
 		return false
@@ -317,8 +318,8 @@ func (r *joining) match(ctx context.Context, batch arrow.RecordBatch, yield func
 		probe, build = probe[:0], build[:0]
 		return more
 	}
-	for i := range int(batch.NumRows()) {
-		for at := r.table.first(keys, i); at >= 0; at = r.table.next[at] {
+	for i, number := range keys.numbers {
+		for at := r.table.first(number); at >= 0; at = r.table.next[at] {
 			if r.onlyLeft() && r.condition == nil {
 				found[i] = true
 				break

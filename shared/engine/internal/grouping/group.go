@@ -25,6 +25,7 @@ import (
 
 	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/internal/numbering"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/sql/plan"
 )
@@ -38,53 +39,41 @@ const (
 	sorterBytes = 64 << 20
 	// look is the number of rows or groups between two checks of the memory and the context.
 	look = 1024
-	// roomStep is the growth of groups in bytes after which the memory is checked.
+	// roomStep bounds the bytes of the values that are added between two checks of the memory, unless one row has more.
 	roomStep = 1 << 20
 )
 
 // A Table groups rows. The caller must close it.
 type Table struct {
 	of       *plan.Grouping
-	keys     []sortkey.Append
-	calls    []*sharing
-	max      int64         // the limit of size: tableBytes or less
+	max      int64         // the limit of bytes: tableBytes or less
 	share    *memory.Share // the memory account of the groups
 	writings uint64
 
-	found  map[string]*group
-	short  bool              // a key is one number of at most 8 bytes
-	words  map[uint64]*group // with short, groups whose key is no null
-	order  []*group
-	size   int64 // of the groups
+	keys   *numbering.Keys // a group is the number of its key
+	states groups
 	held   memory.Hold
 	sorter *sortkey.Sorter // nil until memory was short
+	space  []uint32        // for the groups of some rows
 }
-
-// A group is the state of a group of rows.
-type group struct {
-	key    string
-	lowest uint64 // row id
-	states []state
-	size   int64 // memory of the states beyond stateBytes each
-}
-
-// groupBytes is the approximate memory of a group without its key and its states.
-const groupBytes = 112
 
 // New returns a table without groups. Its groups take memory from the context.
 func New(ctx context.Context, of *plan.Grouping) *Table {
-	t := &Table{of: of, max: tableBytes, share: memory.FromContext(ctx), found: map[string]*group{}, words: map[uint64]*group{}}
-	t.short = len(of.Keys) == 1 && sortkey.HavePairs(of.Keys[0].Type())
+	t := &Table{of: of, max: tableBytes, share: memory.FromContext(ctx), space: make([]uint32, 2*look)}
 	if limit := t.share.Limit(); limit > 0 {
 		t.max = min(t.max, limit/tableShare)
 	}
-	for _, key := range of.Keys {
-		t.keys = append(t.keys, sortkey.Of(key.Type(), true))
-	}
-	for _, call := range of.Calls {
-		t.calls = append(t.calls, sharingOf(call))
-	}
+	t.clear()
 	return t
+}
+
+// clear drops all groups.
+func (t *Table) clear() {
+	var types []arrow.DataType
+	for _, key := range t.of.Keys {
+		types = append(types, key.Type())
+	}
+	t.keys, t.states = numbering.New(types, true), newGroups(t.of)
 }
 
 // Close releases the memory and the temporary file.
@@ -103,65 +92,49 @@ func (t *Table) Add(ctx context.Context, batch arrow.RecordBatch) error {
 	if err != nil {
 		return err
 	}
-	var key []byte
-	for i := range int(batch.NumRows()) {
-		if i%look == 0 || t.size-t.held.Bytes() > roomStep {
-			if err := t.makeRoom(ctx); err != nil {
-				return err
-			}
-		}
-		key = key[:0]
-		for k, write := range t.keys {
-			key = write(key, values.keys[k], i)
-		}
-		g := t.at(key, ids[i])
-		for c, call := range values.calls {
-			// The filter of a call decides which rows count.
-			if call.counts == nil || call.counts.IsValid(i) && call.counts.Value(i) {
-				grown := int64(g.states[c].add(call.args, i))
-				g.size, t.size = g.size+grown, t.size+grown
-			}
-		}
+	// Some rows at a time, so that the memory can be taken before the groups grow.
+	step := look
+	if values.bytes > 0 {
+		step = int(min(look, max(1, batch.NumRows()*roomStep/values.bytes)))
 	}
-	return t.makeRoom(ctx)
+	for from := 0; from < len(ids); from += step {
+		to := min(from+step, len(ids))
+		some := values.slice(int64(from), int64(to))
+		if err := t.makeRoom(ctx, some.keys, to-from); err != nil {
+			return err
+		}
+		numbers := t.space[:to-from]
+		t.keys.Number(some.keys, numbers)
+		t.states.grow(t.keys.Len())
+		t.states.add(numbers, ids[from:to], some.calls, t.space[look:])
+	}
+	return t.makeRoom(ctx, nil, 0)
 }
 
-// at returns the group with a key, and updates its lowest row id with id.
-func (t *Table) at(key []byte, id uint64) *group {
-	short := t.short && len(key) > 1
-	var g *group
-	if short {
-		g = t.words[sortkey.Word(key)]
-	} else {
-		g = t.found[string(key)]
-	}
-	if g == nil {
-		g = t.newGroup(string(key), id)
-		if short {
-			t.words[sortkey.Word(key)] = g
-		} else {
-			t.found[g.key] = g
-		}
-		t.order = append(t.order, g)
-		t.size += groupBytes + int64(len(key)) + stateBytes*int64(len(g.states))
-	}
-	g.lowest = min(g.lowest, id)
-	return g
-}
-
-// newGroup returns a group without rows.
-func (t *Table) newGroup(key string, lowest uint64) *group {
-	g := &group{key: key, lowest: lowest, states: make([]state, len(t.of.Calls))}
-	for i, call := range t.calls {
-		g.states[i] = newState(call)
-	}
-	return g
-}
-
-// values are the evaluated keys and arguments of a batch.
+// values are the evaluated keys and arguments of some rows.
 type values struct {
 	keys  []arrow.Array
 	calls []callValues
+	bytes int64
+}
+
+// slice returns the values of the rows from one to another.
+func (v *values) slice(from, to int64) *values {
+	of := func(arrays []arrow.Array) []arrow.Array {
+		some := make([]arrow.Array, len(arrays))
+		for i, a := range arrays {
+			some[i] = array.NewSlice(a, from, to)
+		}
+		return some
+	}
+	some := &values{keys: of(v.keys), calls: make([]callValues, len(v.calls))}
+	for i, call := range v.calls {
+		some.calls[i].args = of(call.args)
+		if call.counts != nil {
+			some.calls[i].counts = array.NewSlice(call.counts, from, to).(*array.Boolean)
+		}
+	}
+	return some
 }
 
 // callValues are the arguments of one function.
@@ -172,14 +145,16 @@ type callValues struct {
 
 // evaluate computes the keys, arguments and filters of a batch, and takes memory for them.
 func (t *Table) evaluate(ctx context.Context, batch arrow.RecordBatch) (*values, error) {
+	v := &values{}
 	eval := func(what string, b *plan.Bound) (arrow.Array, error) {
 		a, err := b.Eval(ctx, batch)
 		if err != nil {
 			return nil, apierror.OfExpression(what, err)
 		}
-		return a, memory.FromContext(ctx).Take(ctx, int64(a.Data().SizeInBytes()))
+		size := int64(a.Data().SizeInBytes())
+		v.bytes += size
+		return a, memory.FromContext(ctx).Take(ctx, size)
 	}
-	v := &values{}
 	for _, key := range t.of.Keys {
 		a, err := eval("GROUP BY", key)
 		if err != nil {
@@ -209,16 +184,29 @@ func (t *Table) evaluate(ctx context.Context, batch arrow.RecordBatch) (*values,
 	return v, nil
 }
 
-// makeRoom takes memory for the growth of groups. If there is not enough, it writes all groups to
-// the sorter.
-func (t *Table) makeRoom(ctx context.Context) error {
+// makeRoom takes memory for the groups and for the growth by a number of rows with the given keys. If there is not enough,
+// it writes all groups to the sorter.
+func (t *Table) makeRoom(ctx context.Context, keys []arrow.Array, rows int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if t.size <= t.max && t.held.TryResize(memory.WithShare(ctx, t.share), t.size) {
+	if t.hold(ctx, keys, rows) || t.keys.Len() == 0 {
 		return nil
 	}
-	return t.write(ctx)
+	if err := t.write(ctx); err != nil {
+		return err
+	}
+	t.hold(ctx, keys, rows) // so few rows may exceed the memory
+	return nil
+}
+
+// hold takes memory for the groups after some more rows, and reports whether it was available.
+func (t *Table) hold(ctx context.Context, keys []arrow.Array, rows int) bool {
+	size := t.keys.Bytes() + t.states.bytes()
+	if rows > 0 {
+		size += t.keys.Growth(keys, rows) + t.states.growth(t.keys.Len()+rows)
+	}
+	return size <= t.max && t.held.TryResize(memory.WithShare(ctx, t.share), size)
 }
 
 // write writes all groups to the sorter.
@@ -229,45 +217,37 @@ func (t *Table) write(ctx context.Context) error {
 	}
 	// Records of an earlier write sort before those of later ones, so that lists keep their order.
 	t.writings++
-	for len(t.order) > 0 {
+	for from := 0; from < t.keys.Len(); from += look {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		some := t.order[:min(len(t.order), look)]
-		records := make([][]byte, len(some))
-		written := int64(0)
-		for i, g := range some {
-			records[i] = t.record(g)
-			written += int64(len(g.key)+len(records[i])) + groupBytes
-			if t.short && len(g.key) > 1 {
-				delete(t.words, sortkey.Word([]byte(g.key)))
-			} else {
-				delete(t.found, g.key)
-			}
-			some[i] = nil
+		records := make([][]byte, min(look, t.keys.Len()-from))
+		for i := range records {
+			records[i] = t.record(from + i)
 		}
-		t.order = t.order[len(some):]
-		// Release the memory of the written groups step by step, because the sorter needs memory as well.
-		t.held.TryResize(ctx, max(0, t.held.Bytes()-written))
 		if err := t.sorter.Add(records); err != nil {
 			return err
 		}
 	}
-	t.found, t.words, t.order, t.size = map[string]*group{}, map[uint64]*group{}, nil, 0
+	t.clear()
 	t.held.Release()
 	return nil
 }
 
 // record encodes a group for the sorter.
-func (t *Table) record(g *group) []byte {
-	record := make([]byte, 0, len(g.key)+24+stateBytes*len(g.states))
-	record = append(record, g.key...)
+func (t *Table) record(g int) []byte {
+	record := t.keys.Key(nil, g)
+	size := len(record)
 	record = binary.BigEndian.AppendUint64(record, t.writings)
-	record = binary.BigEndian.AppendUint64(record, g.lowest)
-	for _, s := range g.states {
-		record = s.write(record)
-	}
-	return binary.BigEndian.AppendUint32(record, uint32(len(g.key)))
+	record = t.states.write(g, record)
+	return binary.BigEndian.AppendUint32(record, uint32(size))
+}
+
+// A group is one of some groups, with its key.
+type group struct {
+	key []byte
+	of  *groups
+	at  int
 }
 
 // Groups yields a row for each group: the columns of the grouping, and the lowest row id. The memory of a batch is charged
@@ -296,27 +276,37 @@ func (t *Table) Groups(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] 
 }
 
 // all yields the groups. Each is valid until the next one.
-func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
-	if t.sorter == nil {
-		if len(t.of.Keys) == 0 && len(t.order) == 0 { // no rows are one group then
-			t.order = append(t.order, t.newGroup("", 0))
+func (t *Table) all(ctx context.Context) iter.Seq2[group, error] {
+	if t.sorter != nil {
+		return t.merged(ctx)
+	}
+	return func(yield func(group, error) bool) {
+		if len(t.of.Keys) == 0 && t.keys.Len() == 0 { // no rows are one group then
+			t.states.grow(1)
+			t.states.lowest[0] = 0
+			yield(group{of: &t.states}, nil)
+			return
 		}
-		return func(yield func(*group, error) bool) {
-			for i, g := range t.order {
-				if i%look == 0 && ctx.Err() != nil {
-					yield(nil, ctx.Err())
-					return
-				}
-				if !yield(g, nil) {
-					return
-				}
+		var key []byte
+		for i := range t.keys.Len() {
+			if i%look == 0 && ctx.Err() != nil {
+				yield(group{}, ctx.Err())
+				return
+			}
+			key = t.keys.Key(key[:0], i)
+			if !yield(group{key, &t.states, i}, nil) {
+				return
 			}
 		}
 	}
-	return func(yield func(*group, error) bool) {
+}
+
+// merged yields the groups of all records.
+func (t *Table) merged(ctx context.Context) iter.Seq2[group, error] {
+	return func(yield func(group, error) bool) {
 		// The groups in memory become the last records, so that the sorter has all of them.
 		if err := t.write(ctx); err != nil {
-			yield(nil, err)
+			yield(group{}, err)
 			return
 		}
 		defer t.held.Release()
@@ -327,43 +317,33 @@ func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 				err = ctx.Err()
 			}
 			if err != nil {
-				yield(nil, err)
+				yield(group{}, err)
 				return
 			}
 			key := record[:binary.BigEndian.Uint32(record[len(record)-4:])]
 			// A new key means that the open group is complete.
-			if open == nil || !bytes.Equal(key, []byte(open.key)) {
-				if open != nil && !yield(open, nil) {
+			if open == nil || !bytes.Equal(key, open.key) {
+				if open != nil && !yield(*open, nil) {
 					return
 				}
-				open = t.newGroup(string(key), ^uint64(0))
+				one := newGroups(t.of)
+				one.grow(1)
+				open = &group{key: bytes.Clone(key), of: &one}
 			}
 			part := record[len(key)+8:]
 			// Merging needs memory for the record in addition to the group.
-			if err := t.held.Resize(ctx, open.size+appendFactor*int64(len(part))); err != nil {
-				yield(nil, err)
+			if err := t.held.Resize(ctx, open.of.size(0)+appendFactor*int64(len(part))); err != nil {
+				yield(group{}, err)
 				return
 			}
-			open.merge(part)
-			if err := t.held.Resize(ctx, open.size); err != nil {
-				yield(nil, err)
+			open.of.merge(0, part)
+			if err := t.held.Resize(ctx, open.of.size(0)); err != nil {
+				yield(group{}, err)
 				return
 			}
 		}
 		if open != nil {
-			yield(open, nil)
+			yield(*open, nil)
 		}
-	}
-}
-
-// merge adds the state of another record of the group. part is the record without its key and write
-// number.
-func (g *group) merge(part []byte) {
-	g.lowest = min(g.lowest, binary.BigEndian.Uint64(part))
-	part = part[8:]
-	for _, s := range g.states {
-		var more int
-		part, more = s.merge(part)
-		g.size += int64(more)
 	}
 }

@@ -48,26 +48,20 @@ func newResults(ctx context.Context, of *plan.Grouping) *results {
 }
 
 // add adds a group. It returns a batch if it is full, and nil otherwise.
-func (r *results) add(g *group) (arrow.RecordBatch, error) {
-	bytes := resultFactor * g.size
-	for _, s := range g.states {
-		if l, ok := s.(*list); ok {
-			bytes += l.resultBytes()
-		}
-	}
-	if err := r.held.Resize(r.ctx, 2*r.bytes()+bytes); err != nil {
+func (r *results) add(g group) (arrow.RecordBatch, error) {
+	if err := r.held.Resize(r.ctx, 2*r.bytes()+resultFactor*g.of.size(g.at)); err != nil {
 		return nil, err
 	}
-	key := []byte(g.key)
+	key := g.key
 	for _, values := range r.keys {
 		key = values.Append(key)
 	}
-	for i, s := range g.states {
-		if err := s.result(r.columns[i]); err != nil {
+	for i, s := range g.of.calls {
+		if err := s.result(g.at, r.columns[i]); err != nil {
 			return nil, apierror.OfExpression("the result of an aggregate function", err)
 		}
 	}
-	r.lowest.Append(g.lowest)
+	r.lowest.Append(g.of.lowest[g.at])
 	size := r.bytes()
 	if err := r.held.Resize(r.ctx, 2*size); err != nil { // twice, because the columns are copied into arrays
 		return nil, err

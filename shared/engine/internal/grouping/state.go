@@ -8,282 +8,256 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
-	"tiltyard/shared/arrow/sortkey"
+	"tiltyard/shared/engine/internal/numbering"
 	"tiltyard/shared/sql/aggregate"
-	"tiltyard/shared/sql/plan"
 )
 
-// A state is the state of one function for one group.
-type state interface {
-	// add adds the arguments of row i. It returns the growth of the state in bytes, beyond stateBytes.
-	add(args []arrow.Array, i int) (grown int)
-	// write appends the state to a record. merge adds a written state from the beginning of part, and
-	// returns the remainder of part.
-	write(record []byte) []byte
-	merge(part []byte) (rest []byte, grown int)
-	// result appends the result of the function to a column.
-	result(to column) error
-}
+// counts count rows.
+type counts struct{ sized[int64] }
 
-// stateBytes is the approximate memory of a state that keeps no values.
-const stateBytes = 48
+func (s *counts) width() int64 { return 8 }
 
-// A sharing is what the states of one call share, so that a group costs little more than its state.
-type sharing struct {
-	call  *plan.Aggregate
-	key   sortkey.Append // of the first argument; nil without
-	space []byte         // for the key of the value that is looked at
-}
-
-func sharingOf(c *plan.Aggregate) *sharing {
-	s := &sharing{call: c}
-	if len(c.Args) > 0 {
-		s.key = sortkey.Of(c.Args[0].Type(), true)
-	}
-	return s
-}
-
-// keyOf returns the key of a value, until the next call.
-func (s *sharing) keyOf(a arrow.Array, i int) []byte {
-	s.space = s.key(s.space[:0], a, i)
-	return s.space
-}
-
-func newState(s *sharing) state {
-	if s.call.Distinct {
-		return newDistinct(s)
-	}
-	return stateOf(s)
-}
-
-// stateOf returns the state of a call without DISTINCT.
-func stateOf(s *sharing) state {
-	c := s.call
-	isDecimal := c.Type.ID() == arrow.DECIMAL128
-	switch c.Function {
-	case aggregate.Count:
-		return &count{}
-	case aggregate.Sum, aggregate.Avg:
-		average := c.Function == aggregate.Avg
-		switch {
-		case isDecimal:
-			return &sumDecimal{average: average}
-		case c.Type.ID() == arrow.FLOAT64:
-			return &sumFloat{average: average}
-		}
-		return &sumInt{}
-	case aggregate.Min, aggregate.Max:
-		return newExtreme(s)
-	case aggregate.ArrayAgg:
-		return newList(s)
-	case aggregate.Median:
-		return &median{}
-	case aggregate.Var, aggregate.VarPop, aggregate.Stddev, aggregate.StddevPop:
-		return &moments{of: c.Function}
-	}
-	return &bits{of: c.Function}
-}
-
-// count counts rows without null arguments.
-type count struct{ n int64 }
-
-func (s *count) add(args []arrow.Array, i int) int {
-	for _, a := range args {
-		if a.IsNull(i) {
-			return 0
+func (s *counts) add(numbers []uint32, _ []arrow.Array) int64 {
+	for _, g := range numbers {
+		if g != numbering.None {
+			s.of[g]++
 		}
 	}
-	s.n++
 	return 0
 }
 
-func (s *count) write(r []byte) []byte { return binary.BigEndian.AppendUint64(r, uint64(s.n)) }
-
-func (s *count) merge(part []byte) ([]byte, int) {
-	s.n += int64(binary.BigEndian.Uint64(part))
-	return part[8:], 0
+func (s *counts) write(g int, r []byte) []byte {
+	return binary.BigEndian.AppendUint64(r, uint64(s.of[g]))
 }
 
-func (s *count) result(to column) error { return to.integer(uint64(s.n), true) }
+func (s *counts) merge(g int, part []byte) []byte {
+	s.of[g] += int64(binary.BigEndian.Uint64(part))
+	return part[8:]
+}
 
-// sumInt adds signed or unsigned 64-bit integers. It wraps around on overflow.
-type sumInt struct {
+func (s *counts) result(g int, to column) error { return to.integer(uint64(s.of[g]), true) }
+
+// integerSums add signed or unsigned 64-bit integers. They wrap around on overflow.
+type integerSums struct{ sized[integerSum] }
+
+type integerSum struct {
 	sum uint64
 	any bool
 }
 
-func (s *sumInt) add(args []arrow.Array, i int) int {
-	if args[0].IsValid(i) {
-		s.sum, s.any = s.sum+integerAt(args[0], i), true
+func (s *integerSums) width() int64 { return 16 }
+
+func (s *integerSums) add(numbers []uint32, args []arrow.Array) int64 {
+	values := integers(args[0])
+	for i, g := range numbers {
+		if g != numbering.None {
+			s.of[g] = integerSum{s.of[g].sum + values[i], true}
+		}
 	}
 	return 0
 }
 
-func (s *sumInt) write(r []byte) []byte {
-	return binary.BigEndian.AppendUint64(append(r, flag(s.any)), s.sum)
+func (s *integerSums) write(g int, r []byte) []byte {
+	return binary.BigEndian.AppendUint64(append(r, flag(s.of[g].any)), s.of[g].sum)
 }
 
-func (s *sumInt) merge(part []byte) ([]byte, int) {
-	s.any = s.any || part[0] != 0
-	s.sum += binary.BigEndian.Uint64(part[1:])
-	return part[9:], 0
+func (s *integerSums) merge(g int, part []byte) []byte {
+	s.of[g] = integerSum{s.of[g].sum + binary.BigEndian.Uint64(part[1:]), s.of[g].any || part[0] != 0}
+	return part[9:]
 }
 
-func (s *sumInt) result(to column) error { return to.integer(s.sum, s.any) }
+func (s *integerSums) result(g int, to column) error { return to.integer(s.of[g].sum, s.of[g].any) }
 
-// sumFloat adds floats. For an average, the result is divided by their number.
-type sumFloat struct {
+// floatSums add floats. For an average, the result is divided by their number.
+type floatSums struct {
 	average bool
-	sum     float64
-	n       uint64
+	sized[floatSum]
 }
 
-func (s *sumFloat) add(args []arrow.Array, i int) int {
-	if args[0].IsValid(i) {
-		s.sum, s.n = s.sum+args[0].(*array.Float64).Value(i), s.n+1
+type floatSum struct {
+	sum float64
+	n   uint64
+}
+
+func (s *floatSums) width() int64 { return 16 }
+
+func (s *floatSums) add(numbers []uint32, args []arrow.Array) int64 {
+	values := args[0].(*array.Float64).Float64Values()
+	for i, g := range numbers {
+		if g != numbering.None {
+			s.of[g].sum += values[i]
+			s.of[g].n++
+		}
 	}
 	return 0
 }
 
-func (s *sumFloat) write(r []byte) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(r, math.Float64bits(s.sum)), s.n)
+func (s *floatSums) write(g int, r []byte) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(r, math.Float64bits(s.of[g].sum)), s.of[g].n)
 }
 
-func (s *sumFloat) merge(part []byte) ([]byte, int) {
-	s.sum += math.Float64frombits(binary.BigEndian.Uint64(part))
-	s.n += binary.BigEndian.Uint64(part[8:])
-	return part[16:], 0
+func (s *floatSums) merge(g int, part []byte) []byte {
+	s.of[g].sum += math.Float64frombits(binary.BigEndian.Uint64(part))
+	s.of[g].n += binary.BigEndian.Uint64(part[8:])
+	return part[16:]
 }
 
-func (s *sumFloat) result(to column) error {
-	value := s.sum
+func (s *floatSums) result(g int, to column) error {
+	value := s.of[g].sum
 	if s.average {
-		value /= float64(s.n)
+		value /= float64(s.of[g].n)
 	}
-	return to.float(value, s.n > 0)
+	return to.float(value, s.of[g].n > 0)
 }
 
-// sumDecimal adds decimals. For an average, the result is divided by their number.
-type sumDecimal struct {
+// decimalSums add decimals. For an average, the result is divided by their number.
+type decimalSums struct {
 	average bool
-	sum     decimal128.Num
-	n       uint64
+	sized[decimalSum]
 }
 
-func (s *sumDecimal) add(args []arrow.Array, i int) int {
-	if args[0].IsValid(i) {
-		s.sum, s.n = s.sum.Add(args[0].(*array.Decimal128).Value(i)), s.n+1
+type decimalSum struct {
+	sum decimal128.Num
+	n   uint64
+}
+
+func (s *decimalSums) width() int64 { return 24 }
+
+func (s *decimalSums) add(numbers []uint32, args []arrow.Array) int64 {
+	values := args[0].(*array.Decimal128)
+	for i, g := range numbers {
+		if g != numbering.None {
+			s.of[g] = decimalSum{s.of[g].sum.Add(values.Value(i)), s.of[g].n + 1}
+		}
 	}
 	return 0
 }
 
-func (s *sumDecimal) write(r []byte) []byte {
-	r = binary.BigEndian.AppendUint64(r, uint64(s.sum.HighBits()))
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(r, s.sum.LowBits()), s.n)
+func (s *decimalSums) write(g int, r []byte) []byte {
+	r = binary.BigEndian.AppendUint64(r, uint64(s.of[g].sum.HighBits()))
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(r, s.of[g].sum.LowBits()), s.of[g].n)
 }
 
-func (s *sumDecimal) merge(part []byte) ([]byte, int) {
-	s.sum = s.sum.Add(decimal128.New(int64(binary.BigEndian.Uint64(part)), binary.BigEndian.Uint64(part[8:])))
-	s.n += binary.BigEndian.Uint64(part[16:])
-	return part[24:], 0
+func (s *decimalSums) merge(g int, part []byte) []byte {
+	more := decimal128.New(int64(binary.BigEndian.Uint64(part)), binary.BigEndian.Uint64(part[8:]))
+	s.of[g] = decimalSum{s.of[g].sum.Add(more), s.of[g].n + binary.BigEndian.Uint64(part[16:])}
+	return part[24:]
 }
 
-func (s *sumDecimal) result(to column) error {
+func (s *decimalSums) result(g int, to column) error {
 	n := uint64(1)
 	if s.average {
-		n = s.n
+		n = s.of[g].n
 	}
-	return to.decimal(s.sum, n, s.n > 0)
+	return to.decimal(s.of[g].sum, n, s.of[g].n > 0)
 }
 
-// bits combines bools or integers bit by bit.
+// bits combine bools or integers bit by bit.
 type bits struct {
-	of    aggregate.Function
+	function aggregate.Function
+	sized[bitState]
+}
+
+type bitState struct {
 	value uint64
 	any   bool
 }
 
-func (s *bits) add(args []arrow.Array, i int) int {
-	if args[0].IsValid(i) {
-		s.combine(integerAt(args[0], i))
+func (s *bits) width() int64 { return 16 }
+
+func (s *bits) add(numbers []uint32, args []arrow.Array) int64 {
+	for i, g := range numbers {
+		if g != numbering.None {
+			s.combine(int(g), integerAt(args[0], i))
+		}
 	}
 	return 0
 }
 
 // combine adds a value. The first one is taken unchanged.
-func (s *bits) combine(value uint64) {
+func (s *bits) combine(g int, value uint64) {
+	state := &s.of[g]
 	switch {
-	case !s.any:
-		s.value = value
-	case s.of == aggregate.BoolAnd || s.of == aggregate.BitAnd:
-		s.value &= value
-	case s.of == aggregate.BitXor:
-		s.value ^= value
+	case !state.any:
+		state.value = value
+	case s.function == aggregate.BoolAnd || s.function == aggregate.BitAnd:
+		state.value &= value
+	case s.function == aggregate.BitXor:
+		state.value ^= value
 	default:
-		s.value |= value
+		state.value |= value
 	}
-	s.any = true
+	state.any = true
 }
 
-func (s *bits) write(r []byte) []byte {
-	return binary.BigEndian.AppendUint64(append(r, flag(s.any)), s.value)
+func (s *bits) write(g int, r []byte) []byte {
+	return binary.BigEndian.AppendUint64(append(r, flag(s.of[g].any)), s.of[g].value)
 }
 
-func (s *bits) merge(part []byte) ([]byte, int) {
+func (s *bits) merge(g int, part []byte) []byte {
 	if part[0] != 0 {
-		s.combine(binary.BigEndian.Uint64(part[1:]))
+		s.combine(g, binary.BigEndian.Uint64(part[1:]))
 	}
-	return part[9:], 0
+	return part[9:]
 }
 
-func (s *bits) result(to column) error { return to.integer(s.value, s.any) }
+func (s *bits) result(g int, to column) error { return to.integer(s.of[g].value, s.of[g].any) }
 
-// moments computes a variance or standard deviation by Welford's method.
+// moments compute a variance or standard deviation by Welford's method.
 type moments struct {
-	of       aggregate.Function
+	function aggregate.Function
+	sized[moment]
+}
+
+type moment struct {
 	n        uint64
 	mean, m2 float64
 }
 
-func (s *moments) add(args []arrow.Array, i int) int {
-	if args[0].IsValid(i) {
-		s.join(1, args[0].(*array.Float64).Value(i), 0)
+func (s *moments) width() int64 { return 24 }
+
+func (s *moments) add(numbers []uint32, args []arrow.Array) int64 {
+	values := args[0].(*array.Float64).Float64Values()
+	for i, g := range numbers {
+		if g != numbering.None {
+			s.of[g].join(moment{n: 1, mean: values[i]})
+		}
 	}
 	return 0
 }
 
-// join adds n values with the given mean and sum of squared differences to it.
-func (s *moments) join(n uint64, mean, m2 float64) {
-	if n == 0 {
+// join adds the values of another moment.
+func (m *moment) join(o moment) {
+	if o.n == 0 {
 		return
 	}
-	all := float64(s.n + n)
-	delta := mean - s.mean
-	s.m2 += m2 + delta*delta*float64(s.n)*float64(n)/all
-	s.mean += delta * float64(n) / all
-	s.n += n
+	all := float64(m.n + o.n)
+	delta := o.mean - m.mean
+	m.m2 += o.m2 + delta*delta*float64(m.n)*float64(o.n)/all
+	m.mean += delta * float64(o.n) / all
+	m.n += o.n
 }
 
-func (s *moments) write(r []byte) []byte {
-	r = binary.BigEndian.AppendUint64(r, s.n)
-	r = binary.BigEndian.AppendUint64(r, math.Float64bits(s.mean))
-	return binary.BigEndian.AppendUint64(r, math.Float64bits(s.m2))
+func (s *moments) write(g int, r []byte) []byte {
+	r = binary.BigEndian.AppendUint64(r, s.of[g].n)
+	r = binary.BigEndian.AppendUint64(r, math.Float64bits(s.of[g].mean))
+	return binary.BigEndian.AppendUint64(r, math.Float64bits(s.of[g].m2))
 }
 
-func (s *moments) merge(part []byte) ([]byte, int) {
+func (s *moments) merge(g int, part []byte) []byte {
 	at := func(i int) uint64 { return binary.BigEndian.Uint64(part[8*i:]) }
-	s.join(at(0), math.Float64frombits(at(1)), math.Float64frombits(at(2)))
-	return part[24:], 0
+	s.of[g].join(moment{at(0), math.Float64frombits(at(1)), math.Float64frombits(at(2))})
+	return part[24:]
 }
 
 // result returns the variance or its square root. The sample forms divide by n-1.
-func (s *moments) result(to column) error {
-	of := float64(s.n)
-	if s.of == aggregate.Var || s.of == aggregate.Stddev {
+func (s *moments) result(g int, to column) error {
+	of := float64(s.of[g].n)
+	if s.function == aggregate.Var || s.function == aggregate.Stddev {
 		of--
 	}
-	value := s.m2 / of
-	if s.of == aggregate.Stddev || s.of == aggregate.StddevPop {
+	value := s.of[g].m2 / of
+	if s.function == aggregate.Stddev || s.function == aggregate.StddevPop {
 		value = math.Sqrt(value)
 	}
 	return to.float(value, of > 0)
@@ -295,7 +269,6 @@ func flag(set bool) byte {
 	}
 	return 0
 }
-
 // integerAt returns an integer or a bool as 64 bits. Signed integers are sign-extended.
 func integerAt(a arrow.Array, i int) uint64 {
 	switch a := a.(type) {
