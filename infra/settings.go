@@ -39,16 +39,18 @@ var made = map[string]string{
 
 // meaningless lists the server settings that are useless for functions, with the reasons.
 var meaningless = map[string]string{
-	"listen":         "functions listen on no port, and the container on the port of its load balancer",
-	"sql-listen":     "functions listen on no port, and the container only on the port of its load balancer",
-	"token":          "everybody who may read the template of a stack would learn the token; api-keys holds hashes",
-	"vend-keys":      "its file holds keys that never expire; vending gives credentials for an hour and one table",
-	"access-log":     "the lines of functions are in their log groups",
-	"console-link":   "the link is for the console of a server on the same machine",
-	"check-store":    "make smoke asks a function at /storez, so that no start takes longer",
-	"base-path":      "the routes of the gateway begin with /v1",
-	"traces-headers": "everybody who may read the template of a stack would learn them; a collector in the account, or that of traces-layer, adds them",
-	"log-format":     "the alarms and the dashboard look into lines of JSON",
+	"listen":          "functions listen on no port, and the container on the port of its load balancer",
+	"sql-listen":      "functions listen on no port, and the container only on the port of its load balancer",
+	"sql-certificate": "as sql-listen",
+	"sql-key":         "as sql-listen",
+	"token":           "everybody who may read the template of a stack would learn the token; api-keys holds hashes",
+	"vend-keys":       "its file holds keys that never expire; vending gives credentials for an hour and one table",
+	"access-log":      "the lines of functions are in their log groups",
+	"console-link":    "the link is for the console of a server on the same machine",
+	"check-store":     "make smoke asks a function at /storez, so that no start takes longer",
+	"base-path":       "the routes of the gateway begin with /v1",
+	"traces-headers":  "everybody who may read the template of a stack would learn them; a collector in the account, or that of traces-layer, adds them",
+	"log-format":      "the alarms and the dashboard look into lines of JSON",
 }
 
 // passed returns the settings that the context passes on to functions under the names of the

@@ -2,6 +2,7 @@ package flightsql
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,8 @@ import (
 	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -27,6 +30,8 @@ type Options struct {
 	Handler http.Handler
 	// BasePath is the prefix of /v1 that Handler expects.
 	BasePath string
+	// TLS is the configuration of connections. Nil: they are not encrypted.
+	TLS *tls.Config
 	// Logger gets panics. Nil: none.
 	Logger *slog.Logger
 	// Timeout bounds a call. Zero: 5 minutes.
@@ -70,8 +75,12 @@ func New(options Options) *Server {
 
 // Serve answers calls on a listener until the context ends. It then lets running calls finish, for a limited time.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	connection := insecure.NewCredentials()
+	if s.TLS != nil {
+		connection = credentials.NewTLS(s.TLS)
+	}
 	server := grpc.NewServer(
-		grpc.MaxRecvMsgSize(maxMessageBytes), grpc.MaxHeaderListSize(maxHeaderBytes), grpc.MaxConcurrentStreams(maxCalls),
+		grpc.Creds(connection), grpc.MaxRecvMsgSize(maxMessageBytes), grpc.MaxHeaderListSize(maxHeaderBytes), grpc.MaxConcurrentStreams(maxCalls),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleTimeout, Timeout: pingTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(s.containUnary), grpc.StreamInterceptor(s.containStream),

@@ -2,8 +2,11 @@ package flightsql
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
@@ -356,5 +360,28 @@ func TestStatementIsCancelledBeforeItRuns(t *testing.T) {
 	}
 	if _, err := c.CancelFlightInfo(t.Context(), &flight.CancelFlightInfoRequest{Info: proto.CloneOf(info)}); status.Code(err) != codes.Unauthenticated {
 		t.Errorf("without credentials: got %v", err)
+	}
+}
+
+func TestConnectionsAreEncrypted(t *testing.T) {
+	web := httptest.NewTLSServer(http.NotFoundHandler()) // has a certificate
+	t.Cleanup(web.Close)
+	address := serveWith(t, Options{Handler: http.NotFoundHandler(), TLS: &tls.Config{Certificates: web.TLS.Certificates, MinVersion: tls.VersionTLS12}})
+	check := func(with credentials.TransportCredentials) error {
+		c, err := grpc.NewClient(address, grpc.WithTransportCredentials(with))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		_, err = grpc_health_v1.NewHealthClient(c).Check(t.Context(), new(grpc_health_v1.HealthCheckRequest))
+		return err
+	}
+	trusted := x509.NewCertPool()
+	trusted.AddCert(web.Certificate())
+	if err := check(credentials.NewClientTLSFromCert(trusted, "example.com")); err != nil {
+		t.Error(err)
+	}
+	if err := check(insecure.NewCredentials()); status.Code(err) != codes.Unavailable {
+		t.Errorf("without TLS: got %v, want no connection", err)
 	}
 }

@@ -187,6 +187,9 @@ func serve(cmd *cobra.Command, begin func(context.Context, *boot.Env, http.Handl
 	}
 	g.print(cmd.ErrOrStderr(), terminal)
 	sql, err := listenSQL(ctx, config.SQLListen, socket, env.Logger)
+	if err == nil {
+		sql.tls, err = tlsOf(config.SQLCertificate, config.SQLKey, env.Logger)
+	}
 	if err != nil {
 		return errors.Join(err, socket.Close())
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,6 +22,7 @@ import (
 type sqlSocket struct {
 	address string // empty: none
 	first   net.Listener
+	tls     *tls.Config // nil: without TLS
 }
 
 // listenSQL listens for drivers of Flight SQL, at an address or, if it is empty, at the port after that of REST. A given
@@ -78,8 +80,9 @@ func serveSQL(ctx context.Context, socket *sqlSocket, handler http.Handler, env 
 		defer close(done)
 		listener, err := socket.listen(ctx)
 		if err == nil {
-			env.Logger.Info("answering drivers of Flight SQL", "address", listener.Addr().String())
-			err = flightsql.New(flightsql.Options{Handler: handler, BasePath: env.BasePath, Logger: env.Logger, Timeout: env.RequestTimeout}).Serve(ctx, listener)
+			env.Logger.Info("answering drivers of Flight SQL", "address", listener.Addr().String(), "tls", socket.tls != nil)
+			server := flightsql.New(flightsql.Options{Handler: handler, BasePath: env.BasePath, Logger: env.Logger, Timeout: env.RequestTimeout, TLS: socket.tls})
+			err = server.Serve(ctx, listener)
 		}
 		if err != nil && ctx.Err() == nil {
 			env.Logger.Error("drivers of Flight SQL are not answered", "error", err)

@@ -56,6 +56,8 @@ type Config struct {
 	EventKey       string        // a file or s3:// URL of the key that requests to a webhook are signed with
 	Listen         string        // for the local server only
 	SQLListen      string        // for the local server only: an address, off, or empty for the port after that of Listen
+	SQLCertificate string        // for the local server only: a file; empty: drivers are answered without TLS
+	SQLKey         string        // the file of its key
 	CheckStore     bool          // whether the local server checks a root in a bucket before it serves it
 	ConsoleLink    string        // auto, on or off: whether the local server prints a link that signs in to the console
 

@@ -131,6 +131,16 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.SQLListen, err = parseAddressOrOff(text); return err },
 	},
 	{
+		Name: "sql-certificate", Value: "FILE",
+		Help: "file in PEM of the certificate with which the local server answers drivers of Arrow Flight SQL by TLS, followed by those of its issuers; it is read again when it has changed",
+		set:  func(c *Config, text string) error { c.SQLCertificate = text; return nil },
+	},
+	{
+		Name: "sql-key", Value: "FILE",
+		Help: "file in PEM of the key of --sql-certificate",
+		set:  func(c *Config, text string) error { c.SQLKey = text; return nil },
+	},
+	{
 		Name: "token", Value: "TOKEN",
 		Help: "the one token that may do everything; the local server makes one when no other credentials are configured",
 		set:  func(c *Config, text string) error { c.Token = text; return nil },

@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"tiltyard/shared/process/memory"
+	"tiltyard/shared/process/scratch"
 )
 
 // NoLimit is the limit of a Sorter that keeps all keys.
@@ -137,13 +138,9 @@ func firstSorted(keys [][]byte, limit int64) (first [][]byte, size int64) {
 // spill writes the sorted keys in memory to the file as another run.
 func (s *Sorter) spill() error {
 	if s.file == nil {
-		file, err := os.CreateTemp("", "tiltyard-sort-*")
+		file, err := scratch.File()
 		if err != nil {
-			return fmt.Errorf("sort in a temporary file: %w", err)
-		}
-		// Without a name the file disappears when the process ends, for whatever reason.
-		if err := os.Remove(file.Name()); err != nil {
-			return errors.Join(fmt.Errorf("sort in a temporary file: %w", err), file.Close())
+			return err
 		}
 		s.file = file
 	}

@@ -23,6 +23,9 @@ func Bytes(a arrow.Array, positions []int32) int64 {
 	return total
 }
 
+// SliceBytes is Bytes for all positions of an array, which may be a slice of a larger one.
+func SliceBytes(a arrow.Array) int64 { return span(a.Data(), 0, a.Len()) }
+
 // wordBytes is the overhead of a value beside its content: its offset and its validity.
 const wordBytes = 8
 

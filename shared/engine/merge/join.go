@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/process/memory"
+	"tiltyard/shared/process/scratch"
 )
 
 // This file matches rows when there are too many keys for a map. It is a hash join on disk: the
@@ -90,7 +91,7 @@ func newBuckets(ctx context.Context, n int) (*buckets, error) {
 	if _, err := memory.Take(ctx, chunkBytes*int64(n)); err != nil {
 		return nil, err
 	}
-	file, err := scratchFile()
+	file, err := scratch.File()
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"syscall"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -17,6 +16,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/process/memory"
+	"tiltyard/shared/process/scratch"
 	"tiltyard/shared/protocol"
 )
 
@@ -160,7 +160,7 @@ func (s *Source) add(batch arrow.RecordBatch, bytes int64, hold bool) error {
 	hold = hold && s.writer == nil
 	if !hold && s.writer == nil {
 		var err error
-		if s.file, err = scratchFile(); err != nil {
+		if s.file, err = scratch.File(); err != nil {
 			return err
 		}
 		s.writer = ipc.NewWriter(s.file, ipc.WithSchema(s.schema))
@@ -258,22 +258,10 @@ func (s *Source) Close() {
 	}
 }
 
-// scratchFile makes a file without a name in the scratch directory, which is $TMPDIR.
-func scratchFile() (*os.File, error) {
-	f, err := os.CreateTemp("", "tiltyard-*")
-	if err != nil {
-		return nil, fmt.Errorf("make a scratch file: %w", err)
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(fmt.Errorf("make a scratch file: %w", err), f.Close())
-	}
-	return f, nil
-}
-
 // scratchError turns the error of a full scratch directory into InvalidInput: the request is too
 // large.
 func scratchError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if scratch.Full(err) {
 		return &protocol.Error{
 			Code: protocol.InvalidInput, TooLarge: true, Err: err,
 			Message: "the rows of the merge do not fit into the scratch directory", Detail: "merge the rows in several requests",

@@ -9,8 +9,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/arrow/take"
-	"tiltyard/shared/process/memory"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
@@ -256,19 +254,4 @@ func (l *limit) explain(ctx context.Context, w *writer) error {
 		return w.step("Limit: offset=%d", l.offset)(ctx, l.from)
 	}
 	return w.step("Limit: offset=%d limit=%d", l.offset, l.most)(ctx, l.from)
-}
-
-// joined returns batches as one.
-func joined(ctx context.Context, s *arrow.Schema, batches []arrow.RecordBatch) (arrow.RecordBatch, error) {
-	if len(batches) == 1 {
-		return batches[0], nil
-	}
-	bytes := int64(0)
-	for _, b := range batches {
-		bytes += take.BatchBytes(b)
-	}
-	if _, err := memory.Take(ctx, bytes); err != nil {
-		return nil, err
-	}
-	return take.Concat(s, batches)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // A sorting puts rows in order. Rows with equal keys keep the order in which they came. It holds all rows, or with a limit
-// about as many as the limit.
+// about as many as the limit. Rows that do not fit into memory are written to a scratch file, in runs that are in order.
 type sorting struct {
 	from step
 	keys []sortKey
@@ -86,7 +86,8 @@ const fewest = 16 << 10
 
 func (s *sorting) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		held := &sorted{sorting: s, ctx: ctx}
+		held := &sorted{sorting: s, ctx: ctx, most: memoryOf(ctx)}
+		defer held.runs.close()
 		for batch, err := range s.from.rows(ctx) {
 			if err == nil {
 				err = held.add(batch)
@@ -98,6 +99,10 @@ func (s *sorting) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] 
 		}
 		if err := held.first(); err != nil {
 			yield(nil, err)
+			return
+		}
+		if held.runs.len() > 0 {
+			held.merge(yield)
 			return
 		}
 		if len(held.batches) == 0 {
@@ -121,17 +126,22 @@ type sorted struct {
 	keys    [][]byte // each ends with the number of its row in batches
 	count   int64
 	last    []byte // with as many rows as the limit, the key of the last of them; nil before
+	most    int64  // bytes of rows in memory
+	runs    spool  // the rows before them
 	held    memory.Hold
 }
 
 // add adds a batch. Rows behind the last one that a limit admits are dropped at once.
 func (s *sorted) add(batch arrow.RecordBatch) error {
+	before, err := s.makeRoom(batch)
+	if err != nil {
+		return err
+	}
 	keys, rows, size := s.keysOf(batch)
 	if len(rows) == 0 {
-		return nil
+		return s.held.Resize(s.ctx, before)
 	}
 	if len(rows) < int(batch.NumRows()) {
-		var err error
 		if batch, err = take.Batch(batch, rows); err != nil {
 			return err
 		}
@@ -139,12 +149,12 @@ func (s *sorted) add(batch arrow.RecordBatch) error {
 		batch.Retain()
 	}
 	// Twice, for the rows in order.
-	if err := s.held.Resize(s.ctx, s.held.Bytes()+2*take.BatchBytes(batch)+size); err != nil {
+	if err := s.held.Resize(s.ctx, before+2*take.BatchBytes(batch)+size); err != nil {
 		return err
 	}
 	s.batches, s.keys = append(s.batches, batch), append(s.keys, keys...)
 	s.count += int64(len(keys))
-	if s.most >= 0 && s.count > max(slack*s.most, fewest) {
+	if s.sorting.most >= 0 && s.count > max(slack*s.sorting.most, fewest) {
 		return s.first()
 	}
 	return nil
@@ -152,31 +162,38 @@ func (s *sorted) add(batch arrow.RecordBatch) error {
 
 // keysOf returns the keys of rows of a batch that may be among the first, and their memory.
 func (s *sorted) keysOf(batch arrow.RecordBatch) (keys [][]byte, rows []int32, size int64) {
-	var columns []arrow.Array
-	var write []sortkey.Append
-	for _, key := range s.sorting.keys {
-		c := batch.Column(batch.Schema().FieldIndices(key.column)[0])
-		columns, write = append(columns, c), append(write, sortkey.Of(c.DataType(), key.nullsFirst != key.descending))
-	}
-	var key []byte
+	key := s.writer(batch)
+	var next []byte
 	for i := range int(batch.NumRows()) {
-		key = key[:0]
+		next = key(next[:0], i)
+		if s.last != nil && bytes.Compare(next, s.last) >= 0 {
+			continue
+		}
+		next = binary.BigEndian.AppendUint64(next, uint64(s.count)+uint64(len(rows)))
+		rows, keys = append(rows, int32(i)), append(keys, slices.Clone(next))
+		size += int64(len(next)) + sortkey.Overhead + 8
+	}
+	return keys, rows, size
+}
+
+// writer returns the function that appends the key of a row of a batch.
+func (s *sorting) writer(batch arrow.RecordBatch) func(key []byte, row int) []byte {
+	columns, write := make([]arrow.Array, len(s.keys)), make([]sortkey.Append, len(s.keys))
+	for i, key := range s.keys {
+		columns[i] = batch.Column(batch.Schema().FieldIndices(key.column)[0])
+		write[i] = sortkey.Of(columns[i].DataType(), key.nullsFirst != key.descending)
+	}
+	return func(key []byte, row int) []byte {
 		for k, c := range columns {
 			from := len(key)
-			if key = write[k](key, c, i); s.sorting.keys[k].descending {
+			if key = write[k](key, c, row); s.keys[k].descending {
 				for b := from; b < len(key); b++ {
 					key[b] = ^key[b]
 				}
 			}
 		}
-		if s.last != nil && bytes.Compare(key, s.last) >= 0 {
-			continue
-		}
-		key = binary.BigEndian.AppendUint64(key, uint64(s.count)+uint64(len(rows)))
-		rows, keys = append(rows, int32(i)), append(keys, slices.Clone(key))
-		size += int64(len(key)) + sortkey.Overhead + 8
+		return key
 	}
-	return keys, rows, size
 }
 
 // first puts the rows in order and drops those behind the limit.
@@ -184,7 +201,7 @@ func (s *sorted) first() error {
 	if len(s.batches) == 0 {
 		return nil
 	}
-	most := s.most
+	most := s.sorting.most
 	if most < 0 {
 		most = s.count
 	}
@@ -207,7 +224,7 @@ func (s *sorted) first() error {
 		binary.BigEndian.PutUint64(key[len(key)-8:], uint64(i))
 	}
 	s.batches, s.count = []arrow.RecordBatch{made}, made.NumRows()
-	if n := len(s.keys); n > 0 && int64(n) == s.most {
+	if n := len(s.keys); n > 0 && int64(n) == s.sorting.most {
 		s.last = slices.Clone(s.keys[n-1][:len(s.keys[n-1])-8])
 	}
 	if size > s.held.Bytes() {

@@ -269,6 +269,7 @@ func flag(set bool) byte {
 	}
 	return 0
 }
+
 // integerAt returns an integer or a bool as 64 bits. Signed integers are sign-extended.
 func integerAt(a arrow.Array, i int) uint64 {
 	switch a := a.(type) {
