@@ -525,7 +525,7 @@ def test_a_hybrid_query_for_curl_has_the_rows_of_the_page(page, movies, module_s
     assert got["id"].to_pylist()[: len(want)] == want and {"_distance", "_score", "_relevance_score"} < set(got.schema.names)
 
 
-@pytest.mark.parametrize("format", ["CSV", "JSON lines", "Arrow file"])
+@pytest.mark.parametrize("format", ["CSV", "JSON lines", "Arrow file", "Parquet"])
 def test_downloads_hold_all_rows(page, movies, module_space, tmp_path, format):
     visit(page, module_space, q="rating > 5")
     page.locator("summary", has_text="Download").click()
@@ -536,6 +536,8 @@ def test_downloads_hold_all_rows(page, movies, module_space, tmp_path, format):
     want = movies.search().where("rating > 5").limit(1000).to_arrow()
     if format == "Arrow file":
         assert pa.ipc.open_file(file).read_all().select(want.schema.names).equals(want)
+    elif format == "Parquet":
+        assert pa.parquet.read_table(file).select(want.schema.names).equals(want)
     elif format == "CSV":
         read = pa.csv.read_csv(file)
         assert read["id"].equals(want["id"]) and read["title"].equals(want["title"]) and read["rating"].equals(want["rating"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import datetime
+import decimal
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from lancedb.index import Bitmap
 from playwright.sync_api import expect
 
+from all_types import all_types
 from process import binary
 from test_console import column, films, ids, movies, page, press, settle, shown, snippet, visit  # noqa: F401
 
@@ -103,7 +105,7 @@ def long(server, module_space) -> pa.Table:
     return rows
 
 
-@pytest.mark.parametrize("format", ["CSV", "JSON lines", "Arrow file"])
+@pytest.mark.parametrize("format", ["CSV", "JSON lines", "Arrow file", "Parquet"])
 @pytest.mark.embedded("a gateway does not carry so large answers")
 def test_downloads_hold_any_number_of_rows(page, long, module_space, tmp_path, format):
     visit(page, module_space, "long", q="n >= 10000")
@@ -112,6 +114,10 @@ def test_downloads_hold_any_number_of_rows(page, long, module_space, tmp_path, f
     want = long.slice(10_000)
     if format == "Arrow file":
         assert pa.ipc.open_file(file).read_all().equals(want)
+    elif format == "Parquet":
+        read = pa.parquet.ParquetFile(file)
+        assert read.read().equals(want) and [read.metadata.row_group(i).num_rows for i in range(read.num_row_groups)] == [65_536, 120_000 - 65_536]
+        return  # it is smaller than a piece
     elif format == "CSV":
         with file.open(newline="") as lines:
             head, *read = csv.reader(lines)
@@ -123,7 +129,7 @@ def test_downloads_hold_any_number_of_rows(page, long, module_space, tmp_path, f
     assert page.evaluate("window.pieces.length") > 1  # it was not kept in memory as a whole
 
 
-@pytest.mark.parametrize("format", ["CSV", "JSON lines"])
+@pytest.mark.parametrize("format", ["CSV", "JSON lines", "Parquet"])
 @pytest.mark.embedded("the page does not see what serves it")
 def test_downloads_come_in_parts_behind_a_gateway(page, long, db, module_space, tmp_path, format):
     """The gateway carries at most 3,000 rows in an answer; rows that are inserted meanwhile are of another version."""
@@ -141,7 +147,7 @@ def test_downloads_come_in_parts_behind_a_gateway(page, long, db, module_space, 
 
     page.route("**/query", gateway)
     file = download(page, tmp_path, format)
-    rows = len(file.read_text().splitlines()) - (format == "CSV")
+    rows = pa.parquet.read_table(file).num_rows if format == "Parquet" else len(file.read_text().splitlines()) - (format == "CSV")
     assert [(offset, k) for offset, k, _ in parts] == [(0, 2500), (2500, 2500), (5000, 2500), (7500, 2500)]
     assert len({version for _, _, version in parts[1:]}) == 1 and rows == 10_000
     db.open_table("long", namespace_path=[module_space]).restore(parts[1][2])
@@ -150,6 +156,60 @@ def test_downloads_come_in_parts_behind_a_gateway(page, long, db, module_space, 
     page.locator("summary", has_text="Download").click()
     page.get_by_role("button", name="Arrow file", exact=True).click()
     page.locator("#said", has_text="the answer is too large").wait_for()
+
+
+def nested() -> dict[str, pa.Array]:
+    """Columns of four rows whose nulls and empty lists stand at every level, and of no nulls."""
+    deep = pa.list_(pa.struct({"lists": pa.list_(pa.list_(pa.decimal128(9, 2))), "vector": pa.list_(pa.float32(), 2), "in": pa.struct({"text": pa.string()})}))
+    amount = decimal.Decimal("-1.25")
+    return {
+        "deep": pa.array([[], [None, {"lists": None, "vector": [-0.0, 1]}, {"lists": [[], None, [amount, None]], "in": {}}], None, [{"lists": [], "in": {"text": "a"}}]], deep),
+        "signs": pa.array([0.0, -0.0, 0.0, -0.0]), "none": pa.array([None] * 4, pa.int16()), "no_lists": pa.array([None] * 4, pa.list_(pa.utf8())),
+        "certain": pa.array([1, 2, 3, 2**63 - 1]), "certain_list": pa.array([["a"], [], ["b", None], [""]]), "certain_vector": pa.array([[1, 2]] * 4, pa.list_(pa.float32(), 2)),
+    }
+
+
+def as_pyarrow_writes(rows: pa.Table, tmp_path) -> pa.Table:
+    """What is read of a Parquet file that pyarrow has written."""
+    pa.parquet.write_table(rows, tmp_path / "peer.parquet")
+    return pa.parquet.read_table(tmp_path / "peer.parquet")
+
+
+@pytest.mark.embedded("the page does not see what serves it")
+def test_parquet_files_have_the_types_and_values_that_pyarrow_writes(page, wire, module_space, tmp_path):
+    columns = {**dict(zip((every := all_types()).column_names, every.columns, strict=True)), **nested()}
+    fields = [pa.field(name, values.type, not name.startswith("certain")) for name, values in columns.items()]
+    rows = pa.table(list(columns.values()), schema=pa.schema(fields))
+    assert wire.upload(f"/v1/table/{module_space}$typed/create", rows).status == 200
+    visit(page, module_space, "typed")
+    saved = []
+    page.on("download", lambda one: saved.append(one))
+    page.locator("summary", has_text="Download").click()
+    page.get_by_role("button", name="Parquet", exact=True).click()
+    page.locator("#said", has_text="The column duration_s is of type").wait_for()
+    assert saved == []
+
+    kept = [name for name in columns if not name.startswith("duration")]
+    for query, count in (("id >= 0", 4), ("id > 9", 0)):
+        visit(page, module_space, "typed", q=query, hide=",".join(set(columns) - set(kept)))
+        read = pa.parquet.read_table(download(page, tmp_path, "Parquet"))
+        want = as_pyarrow_writes(wire.post(f"/v1/table/{module_space}$typed/query", {"filter": query, "k": 9, "columns": {"column_names": kept}}).table, tmp_path)
+        assert read.num_rows == count and read.schema.equals(want.schema)
+        for name in want.column_names:
+            assert str(read[name].to_pylist()) == str(want[name].to_pylist()), name  # as texts, NaN is like NaN, and 0 is not like -0
+
+
+@pytest.mark.embedded("the page does not see what serves it")
+def test_a_parquet_file_of_long_values_has_small_row_groups(page, wire, module_space, tmp_path):
+    count = 6000
+    vectors = np.random.default_rng(3).random((count, 512), np.float32)
+    rows = pa.table({"id": np.arange(count), "vector": pa.FixedSizeListArray.from_arrays(vectors.ravel(), 512)})
+    assert wire.upload(f"/v1/table/{module_space}$vectors/create", rows).status == 200
+    visit(page, module_space, "vectors")
+    page.evaluate("() => { window.pieces = []; const made = Blob; window.Blob = class extends made { constructor(...all) { super(...all); window.pieces.push(all[0].length); } }; }")
+    read = pa.parquet.ParquetFile(download(page, tmp_path, "Parquet"))
+    assert read.read().equals(rows) and read.num_row_groups >= 3
+    assert page.evaluate("window.pieces.length") > 2  # it was not kept in memory as a whole
 
 
 @pytest.mark.embedded("the page does not see what serves it")
@@ -163,7 +223,7 @@ def test_a_download_is_cancelled_or_fails_as_a_whole(page, movies, module_space)
     page.get_by_role("button", name="Cancel the download").click()
     page.locator("#said", has_text="The download is cancelled").wait_for()
     page.unroute("**/query")
-    for format in ("CSV", "JSON lines"):
+    for format in ("CSV", "JSON lines", "Parquet"):
         page.evaluate("""() => {
           const before = window.fetch;
           window.fetch = async (...asked) => {

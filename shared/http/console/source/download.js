@@ -1,6 +1,6 @@
-// Files of what a search found. The service streams the rows; JSON lines and Arrow are saved as it sends them, and CSV is
-// made of each batch as it comes. A piece of the file in memory becomes a Blob when it is full, which a browser can keep on
-// disk. Chromium saved a file of 250 MB in seconds; of 1 GB it received all bytes, and the file did not appear.
+// Files of what a search found. The service streams the rows; JSON lines and Arrow are saved as it sends them, and CSV and
+// Parquet are made of the batches as they come. A piece of the file in memory becomes a Blob when it is full, which a
+// browser can keep on disk. Chromium saved a file of 250 MB in seconds; of 1 GB it received all bytes, and the file did not appear.
 
 import * as api from "./api.js";
 import { countOf } from "./find.js";
@@ -10,6 +10,7 @@ import { base64, bytesOf, isNull, records, textOf } from "../static/console/valu
 const piece = 4 << 20; // bytes
 const formats = {
   csv: { extension: "csv", type: "text/csv", accept: api.stream, chunks: linesOf },
+  parquet: { extension: "parquet", type: "application/vnd.apache.parquet", accept: api.stream, chunks: parquetOf },
   json: { extension: "jsonl", type: "application/x-ndjson", accept: "application/x-ndjson", chunks: joined },
   arrow: { extension: "arrow", type: "application/vnd.apache.arrow.file", accept: "application/vnd.apache.arrow.file", chunks: joined },
 };
@@ -76,6 +77,10 @@ async function* chunksOf(answer) {
 
 async function* joined(answers) {
   for await (const chunks of answers) yield* chunks;
+}
+
+async function* parquetOf(answers) {
+  yield* (await import("./parquet.js")).parquetOf(answers);
 }
 
 /** Yields the rows of answers as bytes of CSV. An empty field without quotes is null. */

@@ -7,7 +7,7 @@ import { bytes } from "./format.js";
 import { shell } from "./snippets.js";
 import { Menu, Snippet, say } from "./ui.jsx";
 
-const choices = [["csv", "CSV"], ["arrow", "Arrow file"], ["json", "JSON lines"]];
+const choices = [["csv", "CSV"], ["parquet", "Parquet"], ["arrow", "Arrow file"], ["json", "JSON lines"]];
 
 /** Body is the query; whole tells whether it is a scan, whose rows the command line exports too. */
 export function Download({ names, body, whole }) {
@@ -22,6 +22,7 @@ export function Download({ names, body, whole }) {
     } catch (error) {
       if (error.name === "AbortError") say("The download is cancelled, and nothing is saved.");
       else say(error.message, true);
+      control.current.abort(); // of an answer that is refused, the rest is not sent
     }
     setLoaded(null);
   }
@@ -30,7 +31,7 @@ export function Download({ names, body, whole }) {
     <Menu label="Download" right>
       {choices.map(([format, name]) => <button key={format} class="plain" disabled={!body} onClick={() => start(format)}>{name}</button>)}
       {body && whole && <div class="save-sheet" onClick={(event) => event.stopPropagation()}>
-        <p class="quiet">The file has all rows, and appears when it is whole. Browsers may not save files of more than some hundred megabytes. The command line does, also as Parquet:</p>
+        <p class="quiet">The file has all rows, and appears when it is whole. Browsers may not save files of more than some hundred megabytes. The command line does:</p>
         <Snippet text={command(names, body)} label="The download as a command" />
       </div>}
     </Menu>
