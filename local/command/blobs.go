@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/local/rowfile"
 	"tiltyard/shared/client"
@@ -25,17 +28,22 @@ const (
 	rowIDColumn  = "_rowid"
 	// blobRows bounds the rows whose blobs one request asks for.
 	blobRows = 1024
+	// blobPart is how much of a blob one request asks for where a gateway does not deliver the whole. A
+	// function delivers 4.5 MB.
+	blobPart = 4 << 20
+	// calm is the number of requests after which one asks for the blobs of more rows again.
+	calm = 16
 )
 
 // wholeRows returns the rows of a query with the bytes of their blobs. A query has positions of blobs
 // instead; the bytes are requested as the rows are read, and the server sends them in batches of 16 MiB
-// or of one larger blob. The blobs have the form in which tables and typed files take them:
+// or of one larger blob, or behind a gateway in less (see [blobReader.fetch]). The blobs have the form in which tables and typed files take them:
 //
 //	large_binary, with the metadata lance-encoding:blob=true
 //
 // The caller calls done at the end.
 func wholeRows(ctx context.Context, c *client.Client, req *queryapi.Request) (source client.Source, done func(), err error) {
-	rows, err := c.QueryTable(ctx, req)
+	rows, err := allRows(ctx, c, req)
 	if err != nil {
 		return source, nil, err
 	}
@@ -58,14 +66,31 @@ func wholeRows(ctx context.Context, c *client.Client, req *queryapi.Request) (so
 	if err != nil {
 		return source, nil, err
 	}
-	if rows, err = c.QueryTable(ctx, &pinned); err != nil {
+	if rows, err = allRows(ctx, c, &pinned); err != nil {
 		return source, nil, err
 	}
 	r := &blobReader{
-		client: c, schema: wholeSchema(rows.Schema(), blobs, about.Schema), columns: blobs,
+		client: c, schema: wholeSchema(rows.Schema(), blobs, about.Schema), columns: blobs, paces: map[int]*pace{},
 		values: queryapi.FetchBlobsRequest{Common: req.Common, Version: pinned.Version, Branch: req.Branch},
 	}
 	return client.Source{Schema: r.schema, Once: true, Batches: r.batches(ctx, rows)}, rows.Close, nil
+}
+
+// allRows returns the rows of a query. If they are more than a gateway delivers, the server writes them to storage,
+// and they are read from there.
+func allRows(ctx context.Context, c *client.Client, req *queryapi.Request) (*client.Rows, error) {
+	rows, err := c.QueryTable(ctx, req)
+	if !beyondGateway(err) {
+		return rows, err
+	}
+	stored, err := c.StoreQuery(ctx, req)
+	if err != nil {
+		return nil, advisedTooLarge(err, "copy some of the rows at a time, by tiltyard export with --where or --columns")
+	}
+	if rows, err = c.ReadTableResult(ctx, &queryapi.ReadResultRequest{Common: req.Common, ResultID: stored.ID}); err == nil {
+		rows.Version = stored.Version
+	}
+	return rows, err
 }
 
 // blobColumns returns the positions of the columns of blobs.
@@ -138,6 +163,19 @@ type blobReader struct {
 	schema  *arrow.Schema              // of the result
 	columns []int                      // of blobs
 	values  queryapi.FetchBlobsRequest // without column and rows
+	paces   map[int]*pace              // by column
+}
+
+// A pace is the number of rows whose blobs one request asks for. It is halved when an answer was more than a gateway
+// delivers, and doubled again after some answers.
+type pace struct{ rows, answers int }
+
+func (p *pace) slower(rows int) { *p = pace{rows: max(1, rows/2)} }
+
+func (p *pace) answered() {
+	if p.answers++; p.answers == calm {
+		*p = pace{rows: min(2*p.rows, blobRows)}
+	}
 }
 
 // batches returns the rows with their blobs, in batches of the sizes in which the blobs come.
@@ -170,16 +208,12 @@ func (r *blobReader) fill(ctx context.Context, rows arrow.RecordBatch, yield fun
 	}
 	streams := map[int]*blobStream{}
 	for _, i := range r.columns {
-		values := r.values
-		values.Column, values.RowIDs = rows.ColumnName(i), ids
-		answer, err := r.client.FetchTableBlobs(ctx, &values)
-		if err != nil {
-			return false, err
+		if r.paces[i] == nil {
+			r.paces[i] = &pace{rows: blobRows}
 		}
-		defer answer.Close()
 		streams[i] = &blobStream{}
 		var stop func()
-		streams[i].next, stop = iter.Pull2(answer.Batches())
+		streams[i].next, stop = iter.Pull2(r.fetch(ctx, rows.ColumnName(i), ids, r.paces[i]))
 		defer stop()
 	}
 	for from := int64(0); from < rows.NumRows(); {
@@ -205,6 +239,73 @@ func (r *blobReader) fill(ctx context.Context, rows arrow.RecordBatch, yield fun
 		}
 	}
 	return true, nil
+}
+
+// fetch yields the blobs of rows, in their order. If the answer is more than a gateway delivers, it asks for those of
+// fewer rows; and a blob that is more by itself is read in parts.
+func (r *blobReader) fetch(ctx context.Context, column string, ids []uint64, at *pace) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for len(ids) > 0 {
+			values := r.values
+			values.Column, values.RowIDs = column, ids[:min(at.rows, len(ids))]
+			asked := len(values.RowIDs)
+			answer, err := r.client.FetchTableBlobs(ctx, &values)
+			switch {
+			case beyondGateway(err) && asked > 1:
+				at.slower(asked)
+				continue
+			case beyondGateway(err):
+				if blob, err := r.inParts(ctx, column, ids[0]); !yield(blob, err) || err != nil {
+					return
+				}
+			case err != nil:
+				yield(nil, err)
+				return
+			case !yieldAll(answer, yield):
+				return
+			default:
+				at.answered()
+			}
+			ids = ids[asked:]
+		}
+	}
+}
+
+// yieldAll yields the batches of an answer and closes it. It reports whether to go on.
+func yieldAll(answer *client.Rows, yield func(arrow.RecordBatch, error) bool) bool {
+	defer answer.Close()
+	for batch, err := range answer.Batches() {
+		if !yield(batch, err) || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// inParts returns one blob, which is read in parts of [blobPart].
+func (r *blobReader) inParts(ctx context.Context, column string, id uint64) (arrow.RecordBatch, error) {
+	req := &queryapi.ReadBlobRequest{Common: r.values.Common, Version: r.values.Version, Branch: r.values.Branch, Column: column, RowID: strconv.FormatUint(id, 10)}
+	var whole []byte
+	for size := int64(1); int64(len(whole)) < size; {
+		blob, err := r.client.ReadTableBlob(ctx, req, client.Part{From: int64(len(whole)), Size: blobPart})
+		if err != nil {
+			return nil, fmt.Errorf("the blob of row id %d, from byte %d on: %w", id, len(whole), err)
+		}
+		part, err := io.ReadAll(blob)
+		_ = blob.Close() // it was read before
+		if err == nil && len(part) == 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the blob of row id %d, after %d of %d bytes: %w", id, len(whole)+len(part), blob.Size, err)
+		}
+		size = blob.Size
+		whole = append(slices.Grow(whole, max(0, int(size)-len(whole))), part...)
+	}
+	values := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.LargeBinary)
+	values.Append(whole)
+	field := arrow.Field{Name: column, Type: arrow.BinaryTypes.LargeBinary, Nullable: true}
+	return array.NewRecordBatch(arrow.NewSchema([]arrow.Field{field}, nil), []arrow.Array{values.NewArray()}, 1), nil
 }
 
 // rowIDs returns the ids of rows.

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -261,5 +265,61 @@ func TestBlobsAreStreamedInBoundedMemory(t *testing.T) {
 	}
 	if most := m.most.Load(); most > 40<<20 {
 		t.Errorf("%d bytes of %d were on the way at once", most, each*all)
+	}
+}
+
+// behindGateway delivers answers of at most 4.5 MB, as the gateway of functions does, and counts the others by the last
+// part of the path.
+func behindGateway(t *testing.T, refused map[string]int) *alltest.Server {
+	const most = 4_500_000
+	var mu sync.Mutex
+	return serve(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			operation := path.Base(r.URL.Path)
+			if operation != "query" && operation != "fetch_blobs" && operation != "bytes" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			answer := httptest.NewRecorder()
+			next.ServeHTTP(answer, r)
+			if answer.Body.Len() > most {
+				mu.Lock()
+				refused[operation]++
+				mu.Unlock()
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusRequestEntityTooLarge)
+				_, _ = io.WriteString(w, `{"error": "the response is larger than the gateway delivers", "code": 13, "type": "/errors/response-too-large", "status": 413}`)
+				return
+			}
+			maps.Copy(w.Header(), answer.Header())
+			w.WriteHeader(answer.Code)
+			_, _ = w.Write(answer.Body.Bytes())
+		})
+	})
+}
+
+func TestCopyReadsInPartsWhatAGatewayDoesNotDeliver(t *testing.T) {
+	refused := map[string]int{}
+	server := behindGateway(t, refused)
+	values := [][]byte{noise(1, 9<<20), nil, {}, []byte("small"), noise(2, 4<<20), noise(3, 4_500_001), noise(4, 8<<20)}
+	for i := range 40 {
+		values = append(values, noise(byte(5+i), 300_000))
+	}
+	must(t, "insert", "t", blobFile(t, values), "--create")
+	must(t, "cp", "t", "u")
+	checkBlobs(t, server, "u", values)
+	if got := refused["fetch_blobs"]; got == 0 || got > 40 {
+		t.Errorf("%d answers were too large, want a few: requests follow the sizes of the blobs", got)
+	}
+
+	// Rows that are too many for an answer come from storage.
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{{Name: "noise", Type: arrow.BinaryTypes.Binary}}, nil))
+	for i := range 10 {
+		b.Field(0).(*array.BinaryBuilder).Append(noise(byte(i), 1<<20))
+	}
+	must(t, "insert", "rows", arrowFile(t, b.NewRecordBatch()), "--create")
+	must(t, "cp", "rows", "again")
+	if got := must(t, "table", "count", "again"); got != "rows  10\n" || refused["query"] == 0 {
+		t.Errorf("%s, and %d answers were too large", got, refused["query"])
 	}
 }

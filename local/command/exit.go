@@ -97,6 +97,12 @@ func advisedTooLarge(err error, text string) error {
 	return err
 }
 
+// beyondGateway reports whether an answer was not delivered, because it is more than the gateway of a function takes.
+func beyondGateway(err error) bool {
+	var refusal *client.Error
+	return errors.As(err, &refusal) && refusal.Kind == "response-too-large"
+}
+
 // isUnreachable reports whether the connection to the server failed or timed out.
 func isUnreachable(err error) bool {
 	var request *url.Error

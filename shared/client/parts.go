@@ -182,6 +182,22 @@ func (p *rowsPart) halves() (first, second *rowsPart) {
 	return first, second
 }
 
+// largest describes the longest text or binary of the first row, for an error.
+func (p *rowsPart) largest() string {
+	most, name := -1, ""
+	for _, batch := range p.batches {
+		for i, column := range batch.Columns() {
+			if values, ok := column.(interface{ ValueLen(i int) int }); ok && batch.NumRows() > 0 && values.ValueLen(0) > most {
+				most, name = values.ValueLen(0), batch.ColumnName(i)
+			}
+		}
+	}
+	if most < 0 {
+		return "one row"
+	}
+	return fmt.Sprintf("one row, whose column %s has %d bytes", name, most)
+}
+
 // A multipartWrite is a multipart write that has begun.
 type multipartWrite struct {
 	client *Client
@@ -240,6 +256,9 @@ func (w *multipartWrite) sendPart(ctx context.Context, at, width uint64, rows *r
 			return err
 		}
 		return w.sendPart(ctx, at+width/2, width/2, second)
+	}
+	if isTooLarge(err) && rows.rows() == 1 {
+		return fmt.Errorf("%s: %w", rows.largest(), err)
 	}
 	if err == nil && taken != nil {
 		w.rows.Add(taken.NumInsertedRows)

@@ -7,13 +7,18 @@ round. The tests call the two routes for blobs as the LanceDB client does.
 from __future__ import annotations
 
 import io
+import os
 import shutil
+import subprocess
 
 import lance
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from files import Folder
+from process import binary
 
 BLOB = {"lance-encoding:blob": "true"}
 VERSIONS = ("2.0", "2.1", "2.2")
@@ -302,3 +307,22 @@ def test_the_lancedb_client_writes_blobs_and_reads_where_they_are(server, space,
     assert [row["blob"] and row["blob"]["size"] for row in described] == 2 * [v if v is None else len(v) for v in VALUES]
     location = server.wire().post(f"/v1/table/{space}$blobs/describe").json["location"]
     assert contents(location) == expected() | expected(start=10)
+
+
+def test_the_command_line_copies_what_no_gateway_delivers(register, server, space, tmp_path):
+    """Of functions, an answer has at most 4.5 MB: some of these blobs are more, others are it together, and so are the rows."""
+    random = np.random.default_rng(5)
+    values = [*VALUES, random.bytes(9 << 20), *[random.bytes(700_000) for _ in range(12)], None, random.bytes(5 << 20)]
+    register(old_blobs(values), "2.1")
+    noise = pa.table({"id": range(12_000), "noise": [random.bytes(1000) for _ in range(12_000)]})
+    register(noise)
+
+    def line(*arguments: str) -> None:
+        environment = {**os.environ, "TILTYARD_URL": server.url, "TILTYARD_TOKEN": server.token, "HOME": str(tmp_path)}
+        done = subprocess.run([str(binary()), *arguments], capture_output=True, text=True, timeout=120, env=environment)
+        assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
+
+    line("export", f"{space}/registered1", str(tmp_path / "blobs.parquet"))
+    assert pq.read_table(tmp_path / "blobs.parquet").sort_by("id")["blob"].to_pylist() == values
+    line("cp", f"{space}/registered2", str(tmp_path / "rows.parquet"))
+    assert pq.read_table(tmp_path / "rows.parquet").sort_by("id").equals(noise)
