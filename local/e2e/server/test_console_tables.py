@@ -321,6 +321,21 @@ def test_versions_are_filtered_by_text_and_time(page, db, wire, module_space):
     page.get_by_text("No version is like that.").wait_for()
 
 
+@pytest.mark.embedded("the page does not see what serves it")
+def test_the_list_of_versions_is_as_wide_as_the_page(page, db, module_space):
+    table = db.create_table("wide", films().slice(0, 100), namespace_path=[module_space])
+    table.create_index("genre", config=Bitmap())
+    table.wait_for_index(["genre_idx"])
+    table.delete("id < 25")
+    table.tags.create("spring", 2)
+    for width in (1360, 1920):
+        page.set_viewport_size({"width": width, "height": 860})
+        visit(page, module_space, "wide", tab="versions")
+        settle(page)
+        list_ = page.locator("#tab-content .scroll").first
+        assert list_.evaluate("list => list.scrollWidth - list.clientWidth") <= 0, width
+
+
 def test_the_health_of_a_branch_is_its_own(page, db, module_space):
     table = db.create_table("forked", films().slice(0, 100), namespace_path=[module_space])
     table.create_index("genre", config=Bitmap())

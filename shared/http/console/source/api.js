@@ -1,5 +1,6 @@
 // The operations of the service.
 
+import { arrow } from "./arrow.js";
 import * as session from "./session.js";
 
 const base = new URL("../", document.baseURI);
@@ -58,8 +59,8 @@ export const stream = "application/vnd.apache.arrow.stream";
 
 /** Calls an operation that answers with rows, and returns them as a table of Arrow. */
 export async function rows(where, body, signal) {
-  const answer = await send(where, body, { accept: stream, signal });
-  return window.Arrow.tableFromIPC(new Uint8Array(await answer.arrayBuffer()));
+  const [answer, { tableFromIPC }] = await Promise.all([send(where, body, { accept: stream, signal }), arrow()]);
+  return tableFromIPC(new Uint8Array(await answer.arrayBuffer()));
 }
 
 /** Sends rows, as a stream of Arrow. */

@@ -3,6 +3,7 @@
 // browser can keep on disk. Chromium saved a file of 250 MB in seconds; of 1 GB it received all bytes, and the file did not appear.
 
 import * as api from "./api.js";
+import { arrow } from "./arrow.js";
 import { countOf } from "./find.js";
 import { save } from "./ui.jsx";
 import { base64, bytesOf, isNull, records, textOf } from "../static/console/values.js";
@@ -80,22 +81,23 @@ async function* joined(answers) {
 }
 
 async function* parquetOf(answers) {
+  await arrow();
   yield* (await import("./parquet.js")).parquetOf(answers);
 }
 
 /** Yields the rows of answers as bytes of CSV. An empty field without quotes is null. */
 async function* linesOf(answers) {
-  const encoder = new TextEncoder();
+  const encoder = new TextEncoder(), { RecordBatchReader, Table } = await arrow();
   let columns;
   for await (const chunks of answers) {
-    const reader = await window.Arrow.RecordBatchReader.from(chunks);
+    const reader = await RecordBatchReader.from(chunks);
     await reader.open();
     if (!columns) {
       columns = reader.schema.fields.map((f) => f.name);
       yield encoder.encode(`${columns.map(quoted).join(",")}\n`);
     }
     for await (const batch of reader) {
-      yield encoder.encode(records(new window.Arrow.Table(batch)).map((row) => `${columns.map((name) => field(row[name])).join(",")}\n`).join(""));
+      yield encoder.encode(records(new Table(batch)).map((row) => `${columns.map((name) => field(row[name])).join(",")}\n`).join(""));
     }
   }
 }

@@ -1,6 +1,5 @@
 // The types of columns that come as texts or JSON, and their values as Arrow takes them.
 
-const A = window.Arrow;
 const integer = /^[+-]?\d{1,19}$/, decimal = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/, special = /^[+-]?(nan|inf|infinity)$/i;
 const date = /^\d{4}-\d\d-\d\d$/, moment = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/;
 const inRange = (n) => n >= -(2n ** 63n) && n < 2n ** 63n;
@@ -42,22 +41,22 @@ function toMillis(value, pattern, name) {
 
 const toText = (value) => typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value, (_, v) => typeof v === "bigint" ? Number(v) : v) : String(value);
 
-/** The types that a person can choose from: how they are called, their Arrow type, and how a value becomes one. */
+/** The types that a person can choose from: how they are called, their type in Arrow, whose library A is, and how a value becomes one. */
 export const types = {
-  int64: { arrow: () => new A.Int64(), convert: toInteger },
-  float64: { arrow: () => new A.Float64(), convert: (v) => toNumber(v, "float64") },
-  float32: { arrow: () => new A.Float32(), convert: (v) => toNumber(v, "float32") },
-  bool: { arrow: () => new A.Bool(), convert: (v) => typeof v === "boolean" ? v : /^(true|false)$/i.test(String(v)) ? /^true$/i.test(v) : fail(v, "bool") },
-  utf8: { arrow: () => new A.Utf8(), convert: toText },
-  date32: { arrow: () => new A.DateDay(), convert: (v) => new Date(toMillis(v, date, "a date, such as 2024-02-29")) },
-  timestamp: { label: "timestamp[ms, tz=UTC]", arrow: () => new A.TimestampMillisecond("UTC"), convert: (v) => toMillis(v, moment, "a time, such as 2024-02-29T01:02:03Z") },
-  vector: { label: "vector of float32", arrow: (n) => new A.FixedSizeList(n, new A.Field("item", new A.Float32(), true)), convert: (v, n) => {
+  int64: { arrow: (A) => new A.Int64(), convert: toInteger },
+  float64: { arrow: (A) => new A.Float64(), convert: (v) => toNumber(v, "float64") },
+  float32: { arrow: (A) => new A.Float32(), convert: (v) => toNumber(v, "float32") },
+  bool: { arrow: (A) => new A.Bool(), convert: (v) => typeof v === "boolean" ? v : /^(true|false)$/i.test(String(v)) ? /^true$/i.test(v) : fail(v, "bool") },
+  utf8: { arrow: (A) => new A.Utf8(), convert: toText },
+  date32: { arrow: (A) => new A.DateDay(), convert: (v) => new Date(toMillis(v, date, "a date, such as 2024-02-29")) },
+  timestamp: { label: "timestamp[ms, tz=UTC]", arrow: (A) => new A.TimestampMillisecond("UTC"), convert: (v) => toMillis(v, moment, "a time, such as 2024-02-29T01:02:03Z") },
+  vector: { label: "vector of float32", arrow: (A, n) => new A.FixedSizeList(n, new A.Field("item", new A.Float32(), true)), convert: (v, n) => {
     const found = list(v, "a list of numbers").map((one) => toNumber(one, "a number"));
     return found.length === n ? found : fail(v, `a vector of ${n}`);
   } },
-  numbers: { label: "list of float64", arrow: () => new A.List(new A.Field("item", new A.Float64(), true)), convert: (v) => list(v, "a list of numbers").map((one) => toNumber(one, "a number")) },
-  texts: { label: "list of utf8", arrow: () => new A.List(new A.Field("item", new A.Utf8(), true)), convert: (v) => list(v, "a list of texts").map(toText) },
-  binary: { arrow: () => new A.Binary(), convert: (v) => v instanceof Uint8Array ? v : typeof v === "string" ? Uint8Array.from(atob(v), (c) => c.charCodeAt(0)) : fail(v, "binary in base64") },
+  numbers: { label: "list of float64", arrow: (A) => new A.List(new A.Field("item", new A.Float64(), true)), convert: (v) => list(v, "a list of numbers").map((one) => toNumber(one, "a number")) },
+  texts: { label: "list of utf8", arrow: (A) => new A.List(new A.Field("item", new A.Utf8(), true)), convert: (v) => list(v, "a list of texts").map(toText) },
+  binary: { arrow: (A) => new A.Binary(), convert: (v) => v instanceof Uint8Array ? v : typeof v === "string" ? Uint8Array.from(atob(v), (c) => c.charCodeAt(0)) : fail(v, "binary in base64") },
 };
 
 /** Chooses the type of a column by its values, of which null ones say nothing. */
@@ -86,8 +85,9 @@ export function inferColumn(name, values) {
  * reported as { line, column, message }.
  */
 export function* batches(columns, rows, size) {
+  const A = window.Arrow; // which was loaded before the file was read
   const kept = columns.filter((column) => column.keep);
-  const schema = new A.Schema(kept.map((c) => new A.Field(c.name, types[c.type].arrow(c.length), c.nullable)));
+  const schema = new A.Schema(kept.map((c) => new A.Field(c.name, types[c.type].arrow(A, c.length), c.nullable)));
   for (let from = 0; from < rows.length || from === 0; from += size) {
     const errors = [], good = [];
     for (const row of rows.slice(from, from + size)) {
@@ -113,7 +113,7 @@ export function* batches(columns, rows, size) {
 
 /** The data of a column. It is built value by value, because other ways of the library make code from texts, which the page forbids. */
 function build(type, rows, column) {
-  const builder = A.makeBuilder({ type, nullValues: [] });
+  const builder = window.Arrow.makeBuilder({ type, nullValues: [] });
   rows.forEach((row, i) => {
     if (row[column] === null) builder.setValid(i, false);
     else builder.set(i, row[column]);

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import * as api from "./api.js";
+import { arrow } from "./arrow.js";
 import { readCSV, readJSON, ofObjects } from "./csv.js";
 import { bytes, count, number } from "./format.js";
 import { batches, inferColumn, types } from "./infer.js";
@@ -21,11 +22,12 @@ export function takeFiles(source) {
 
 /** Reads a file into columns and rows; the rows of Arrow files stay what they are. */
 async function read({ file }) {
+  const { tableFromIPC } = await arrow();
   if (file.size > mostBytes) throw new Error(`The file has ${bytes(file.size)}. A browser loads up to ${bytes(mostBytes)}; the command line has no such limit.`);
   const kind = /\.([a-z]+)$/i.exec(file.name)?.[1].toLowerCase() || "";
   const name = file.name.replace(/\.[^.]*$/, "").replace(/[^\w-]+/g, "_").toLowerCase();
   if (["arrow", "arrows", "feather", "ipc"].includes(kind)) {
-    const table = window.Arrow.tableFromIPC(new Uint8Array(await file.arrayBuffer()));
+    const table = tableFromIPC(new Uint8Array(await file.arrayBuffer()));
     return { name, file, arrow: table, total: table.numRows, errors: [], columns: table.schema.fields.map((f) => ({ name: f.name, fixed: String(f.type), nullable: f.nullable, keep: true })) };
   }
   const found = kind === "parquet" ? await readParquet(file) : kind === "json" || kind === "jsonl" || kind === "ndjson" ? readJSON(await file.text()) : readCSV(await file.text());

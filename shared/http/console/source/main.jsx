@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "./api.js";
+import { arrowSoon } from "./arrow.js";
 import { Connect } from "./connect.jsx";
 import { Events, eventsOffered } from "./events.jsx";
 import { Functions } from "./functions.jsx";
@@ -113,3 +114,4 @@ function moveTab(by) {
 
 applyTheme();
 render(<App />, document.getElementById("app"));
+arrowSoon();

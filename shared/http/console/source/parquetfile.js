@@ -45,25 +45,25 @@ class ParquetFile {
       this.columns.forEach((column, i) => { for (const value of listOf(column, batch.data.children[i], from, end)) this.values[i].push(value); });
       this.size += (end - from) * rowBytes;
       from = end;
-      if (this.values[0].length >= groupRows || this.size >= groupBytes) yield this.group();
+      if (this.values[0].length >= groupRows || this.size >= groupBytes) {
+        this.write();
+        yield this.take();
+      }
     }
-  }
-
-  group() {
-    const rows = this.values[0].length;
-    if (rows > 0) this.writer.write({ columnData: this.columns.map(({ name, encoding }, i) => ({ name, encoding, data: this.values[i] })), rowGroupSize: rows });
-    this.begin();
-    return this.take();
   }
 
   /** The last bytes of the file. */
   end() {
-    const last = this.group();
+    this.write();
     this.writer.finish();
-    const footer = this.take(), bytes = new Uint8Array(last.length + footer.length);
-    bytes.set(last);
-    bytes.set(footer, last.length);
-    return bytes;
+    return this.take();
+  }
+
+  /** Writes the rows that wait as a row group. */
+  write() {
+    const rows = this.values[0].length;
+    if (rows > 0) this.writer.write({ columnData: this.columns.map(({ name, encoding }, i) => ({ name, encoding, data: this.values[i] })), rowGroupSize: rows });
+    this.begin();
   }
 
   /** The bytes that were written since the last time; their places in the file go on. */

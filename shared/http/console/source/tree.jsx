@@ -1,6 +1,6 @@
 // The list of namespaces and tables, which opens by one level at a time, and the search over all.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as api from "./api.js";
 import { tableLink } from "./place.js";
 import { Problem } from "./ui.jsx";
@@ -33,7 +33,7 @@ async function names(kind, namespace, field) {
 /** What is in a namespace. */
 function Level({ path, current, first = false }) {
   const [state, set] = useState({});
-  useEffect(() => {
+  useLayoutEffect(() => { // which asks before the page is painted
     Promise.all([names("list", path, "namespaces"), names("table/list", path, "tables")]).then(([namespaces, tables]) => set({ namespaces, tables }), (error) => set({ error }));
   }, []);
   if (state.error) return <li role="none"><Problem error={state.error} /></li>;

@@ -1,6 +1,6 @@
 // The parts that all pages are made of.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /**
  * Does something asynchronous whenever its inputs change, and returns { value, error, busy }. Outdated results are left
@@ -10,7 +10,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 export function useAsync(work, inputs) {
   const [state, set] = useState({});
   const turn = useRef(0);
-  useEffect(() => {
+  useLayoutEffect(() => { // which asks before the page is painted
     const mine = ++turn.current;
     const control = new AbortController();
     Promise.resolve().then(() => work(control.signal)).then(

@@ -3,7 +3,12 @@
 // Arrow's own accessors lose digits: times become milliseconds, decimals lose their scale. So a value is a place in a
 // column, { data, at }, and its text is made of the column's type and what its buffers hold.
 
-const { Type } = window.Arrow;
+// The types of Arrow by their numbers in its format (Schema.fbs); a dictionary is the library's own. They are not the library's,
+// since it may be loaded after this.
+const Type = {
+  Dictionary: -1, Null: 1, Int: 2, Float: 3, Binary: 4, Utf8: 5, Bool: 6, Decimal: 7, Date: 8, Time: 9, Timestamp: 10, Interval: 11, List: 12, Struct: 13,
+  FixedSizeBinary: 15, FixedSizeList: 16, Map: 17, Duration: 18, LargeBinary: 19, LargeUtf8: 20, LargeList: 21,
+};
 
 /** The values of a column, in the order of the rows. */
 export const valuesOf = (vector) => vector.data.flatMap((data) => Array.from({ length: data.length }, (_, at) => ({ data, at })));
