@@ -10,10 +10,12 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +44,7 @@ func Handler(next http.Handler, basePath string) http.Handler {
 // pages caches what the handler sends. It is safe for concurrent use.
 type pages struct {
 	gzipped sync.Map // compressed contents by the name of the file, each made at its first request
+	digests sync.Map // of files, by name
 }
 
 // serve answers with the named file, or with the page of a folder, and reports whether it exists. A
@@ -59,11 +62,19 @@ func (p *pages) serve(w http.ResponseWriter, r *http.Request, name string) bool 
 	if isFolder {
 		name = path.Join(folder, "index.html")
 	}
-	body, err := static.ReadFile(path.Join("static", path.Clean("/"+name)))
+	name = path.Clean("/" + name)[1:] // so that what is kept by name has no more names than files
+	body, err := static.ReadFile(path.Join("static", name))
 	if err != nil {
 		return !isFolder && isPage(name) && redirect(w, path.Base(name)+"/", http.StatusPermanentRedirect)
 	}
 	header := w.Header()
+	header.Set("Cache-Control", "no-cache")
+	switch {
+	case path.Ext(name) == ".html":
+		body = p.stamped(name, body)
+	case r.URL.RawQuery == stampKey+p.digest(name, body):
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
 	if isText(name) {
 		header.Set("Vary", "Accept-Encoding")
 		if acceptsGzip(r) {
@@ -76,10 +87,41 @@ func (p *pages) serve(w http.ResponseWriter, r *http.Request, name string) bool 
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cache-Control", "no-cache")
 	header.Set("ETag", `"`+hex.EncodeToString(digest[:8])+`"`)
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
 	return true
+}
+
+// stampKey is the beginning of the query in the address of a script or style whose page names its digest.
+const stampKey = "v="
+
+var loads = regexp.MustCompile(`(src|href)="([^":#?]+\.(?:js|css))"`)
+
+// stamped adds the digests of scripts and styles to their addresses in a page. Browsers keep such a file without asking
+// again, because another content has another address. Modules that import one another have no digests: two addresses of
+// one module would be two modules.
+func (p *pages) stamped(page string, body []byte) []byte {
+	return loads.ReplaceAllFunc(body, func(found []byte) []byte {
+		parts := loads.FindSubmatch(found)
+		name := path.Join(path.Dir(page), string(parts[2]))
+		file, err := static.ReadFile(path.Join("static", name))
+		if err != nil {
+			return found
+		}
+		return fmt.Appendf(nil, `%s="%s?%s%s"`, parts[1], parts[2], stampKey, p.digest(name, file))
+	})
+}
+
+// digest returns the beginning of the digest of a file.
+func (p *pages) digest(name string, body []byte) string {
+	if found, ok := p.digests.Load(name); ok {
+		text, _ := found.(string)
+		return text
+	}
+	sum := sha256.Sum256(body)
+	text := hex.EncodeToString(sum[:8])
+	p.digests.Store(name, text)
+	return text
 }
 
 // isText reports whether a file becomes smaller by compression.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -84,6 +85,26 @@ func TestPageThatIsUnchangedIsNotSentAgain(t *testing.T) {
 	again := get("", "GET", "/console/", "If-None-Match", first.Header().Get("ETag"))
 	if first.Header().Get("ETag") == "" || again.Code != http.StatusNotModified {
 		t.Errorf("got %d with %q", again.Code, first.Header().Get("ETag"))
+	}
+}
+
+// A page names its scripts and styles by their contents, so that a browser which has them need not ask.
+func TestScriptsOfAPageAreKept(t *testing.T) {
+	page := get("/lance", "GET", "/lance/console/")
+	addresses := regexp.MustCompile(`(?:src|href)="([^"]+\?v=[0-9a-f]{16})"`).FindAllStringSubmatch(page.Body.String(), -1)
+	if len(addresses) != 3 || page.Header().Get("Cache-Control") != "no-cache" {
+		t.Errorf("the page, which is kept by %q, names %v, want the style and two scripts", page.Header().Get("Cache-Control"), addresses)
+	}
+	for _, address := range addresses {
+		got := get("/lance", "GET", "/lance/console/"+address[1], "Accept-Encoding", "gzip")
+		if got.Code != http.StatusOK || !strings.Contains(got.Header().Get("Cache-Control"), "immutable") {
+			t.Errorf("%s: %d, kept by %q", address[1], got.Code, got.Header().Get("Cache-Control"))
+		}
+	}
+	for _, other := range []string{"main.js", "main.js?v=0123456789abcdef", "parquet.js"} {
+		if got := get("", "GET", "/console/"+other).Header().Get("Cache-Control"); got != "no-cache" {
+			t.Errorf("%s is kept by %q", other, got)
+		}
 	}
 }
 

@@ -7,7 +7,7 @@ let loading;
 export function arrow() {
   loading ||= new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.src = "vendor/arrow.js";
+    script.src = document.querySelector("link[rel=preload]").href;
     script.onload = () => resolve(window.Arrow);
     script.onerror = () => {
       loading = undefined;
