@@ -1152,7 +1152,8 @@ def violations(page) -> list[str]:
 
 @pytest.mark.embedded("the page does not see what serves it")
 def test_the_first_view_comes_soon(browser, server):
-    """The bound is generous, because other tests run beside this one; a view takes 100 ms on an idle machine."""
+    """The bound is generous, because other tests run beside this one; a view takes 100 ms on an idle machine. It asks the
+    server for the page, and not for scripts and styles."""
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{server.url}/console/")
@@ -1162,6 +1163,10 @@ def test_the_first_view_comes_soon(browser, server):
         page.reload()
         page.locator("input[name=token]").wait_for()
         times.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"))
+    page.wait_for_function("() => window.Arrow")
+    loaded = "performance.getEntriesByType('resource').filter((one) => /[.](js|css)/.test(one.name)).map((one) => [one.name, one.transferSize])"
+    files = page.evaluate(loaded)
+    assert len(files) == 3 and all("?v=" in name and size == 0 for name, size in files), files
     context.close()
     print(f"first view: {sorted(times)} ms")
     assert min(times) < 1000
