@@ -2,15 +2,24 @@ package httpapi
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/protocol/operations"
 )
 
-// A performance is what a request does by another operation than its own: a statement in SQL deletes rows as
-// DeleteFromTable does.
+// A performance is what a request does by other operations than its own: a statement in SQL deletes rows as
+// DeleteFromTable does, or reads tables as QueryTable does.
 type performance struct {
-	operation protocol.Operation // the zero value if the request does nothing by another operation
+	use         // the zero value if the request only reads
+	reads []use // tables that it reads
+}
+
+// A use is an operation on an object.
+type use struct {
+	operation protocol.Operation
 	id        []string
 }
 
@@ -20,17 +29,41 @@ type performedKey struct{}
 // with their names. Call it before the rights to the operation are checked. The last call counts.
 func Performs(ctx context.Context, op protocol.Operation, id []string) {
 	if p, ok := ctx.Value(performedKey{}).(*performance); ok {
-		p.operation, p.id = op, id
+		p.use = use{op, id}
 	}
 }
 
-// perform completes the description of a request that has performed another operation.
-func (s *Served) perform(ctx context.Context, p *performance, limited bool) {
-	if p.operation.Name == "" {
-		return
+// Reads adds a table to the objects of a request, which reads it with the right to another operation. Call it before that
+// right is checked.
+func Reads(ctx context.Context, operation string, id []string) {
+	if p, ok := ctx.Value(performedKey{}).(*performance); ok {
+		op, _ := operations.Lookup(operation)
+		p.reads = append(p.reads, use{op, id})
 	}
-	s.Performed, s.Object = p.operation, protocol.JoinID(p.id, protocol.DefaultDelimiter)
-	s.Hidden = s.Err != nil && limited && auth.Hides(ctx, p.operation, p.id)
+}
+
+// maxObjects bounds the names in the line of a request.
+const maxObjects = 20
+
+// perform completes the description of a request that has performed other operations.
+func (s *Served) perform(ctx context.Context, p *performance, limited bool) {
+	uses := p.reads
+	if s.Performed = p.operation; s.Performed.Name != "" {
+		uses = append([]use{p.use}, uses...)
+	}
+	var objects []string
+	for _, u := range uses {
+		if object := protocol.JoinID(u.id, protocol.DefaultDelimiter); !slices.Contains(objects, object) {
+			objects = append(objects, object)
+		}
+		s.Hidden = s.Hidden || s.Err != nil && limited && auth.Hides(ctx, u.operation, u.id)
+	}
+	if len(objects) > maxObjects {
+		objects = append(objects[:maxObjects], "…")
+	}
+	if objects != nil {
+		s.Object = strings.Join(objects, ", ")
+	}
 }
 
 // effect returns the operation that the audit names.
