@@ -195,7 +195,7 @@ func TestErrorsHaveTheCodesOfTheirCauses(t *testing.T) {
 		"no column":         {signedIn(t), "SELECT nothing FROM docs", codes.NotFound},
 		"syntax":            {signedIn(t), "SELECT id FROM docs WHERE (", codes.InvalidArgument},
 		"empty":             {signedIn(t), "", codes.InvalidArgument},
-		"unsupported":       {signedIn(t), "SELECT id FROM docs EXCEPT SELECT id FROM docs", codes.Unimplemented},
+		"unsupported":       {signedIn(t), "SELECT id FROM docs EXCEPT ALL SELECT id FROM docs", codes.Unimplemented},
 		"unknown parameter": {signedIn(t), "SELECT id FROM docs WHERE id = $x", codes.InvalidArgument},
 	}
 	for name, test := range cases {

@@ -3,6 +3,7 @@ package relation
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/aggregate"
@@ -65,14 +66,21 @@ func (p *planner) outputs(b *syntax.Block, in *relation) ([]named, error) {
 			outputs = append(outputs, named{out.Name, e})
 			continue
 		}
-		before := len(outputs)
-		for _, f := range in.scope {
-			if !f.inner && (out.Of == nil && !f.hidden || out.Of != nil && same(f.source, *out.Of, false)) {
-				qualified[len(outputs)] = f.source + "." + f.name
-				outputs = append(outputs, named{f.name, columnOf(f.column)})
+		var of *field // the first of them
+		for i, f := range in.scope {
+			if f.inner || out.Of == nil && f.hidden || out.Of != nil && !syntax.EndsWith(f.source, out.Of, false) {
+				continue
 			}
+			if of == nil {
+				of = &in.scope[i]
+			}
+			if out.Of != nil && !slices.Equal(of.source, f.source) {
+				return nil, sql.Errorf(sql.ErrSyntax, b.Pos(), "* of a name that %s and %s have: write the namespace before it", strings.Join(of.source, "."), strings.Join(f.source, "."))
+			}
+			qualified[len(outputs)] = in.scope.label(f) + "." + f.name
+			outputs = append(outputs, named{f.name, columnOf(f.column)})
 		}
-		if len(outputs) == before {
+		if of == nil {
 			return nil, sql.Errorf(sql.ErrSyntax, b.Pos(), "* without columns: FROM has no source of this name")
 		}
 	}
@@ -218,17 +226,19 @@ func (p *planner) groupKey(key syntax.Expr, in *relation, outputs []named) (synt
 // having resolves the condition of groups, which may name outputs.
 func (p *planner) having(e syntax.Expr, in *relation, outputs []named) (syntax.Expr, error) {
 	e, err := syntax.Rewrite(e, func(e syntax.Expr) (syntax.Expr, error) {
-		c, ok := e.(*syntax.Column)
-		if !ok {
-			return nil, nil //nolint:nilnil // look inside
-		}
-		if _, _, err := in.scope.find(c); err != nil {
-			if at := outputOf(c, outputs); at >= 0 {
-				return outputs[at].expr, nil
+		switch e := e.(type) {
+		case *syntax.Scalar, *syntax.Exists, *syntax.InQuery:
+			return in.scope.resolve(e) // refuses them
+		case *syntax.Column:
+			if _, _, err := in.scope.find(e); err != nil {
+				if at := outputOf(e, outputs); at >= 0 {
+					return outputs[at].expr, nil
+				}
+				return nil, err
 			}
-			return nil, err
+			return in.scope.resolve(e)
 		}
-		return in.scope.resolve(c)
+		return nil, nil //nolint:nilnil // look inside
 	})
 	return e, err
 }
@@ -305,6 +315,11 @@ func (p *planner) answered(q *syntax.Query, b *syntax.Block) (*relation, error) 
 	}
 	bare := Simple(q)
 	if bare == nil {
+		return nil, nil //nolint:nilnil // not answered
+	}
+	if table, err := p.tables.Open(p.ctx, bare.Body.(*syntax.Block).From.(*syntax.Table)); err != nil {
+		return nil, err
+	} else if _, ok := table.(Selecting); ok {
 		return nil, nil //nolint:nilnil // not answered
 	}
 	s, err := p.scan(t, bare, func(column string) string { return column })

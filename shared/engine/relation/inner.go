@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/sql"
@@ -18,11 +19,16 @@ func (p *planner) inner(q *syntax.Query, b *syntax.Block) (*syntax.Query, *synta
 	var made []*relation
 	replace := func(e syntax.Expr) (syntax.Expr, error) {
 		return syntax.Rewrite(e, func(e syntax.Expr) (syntax.Expr, error) {
-			scalar, ok := e.(*syntax.Scalar)
-			if !ok {
+			var r *relation
+			var err error
+			switch e := e.(type) {
+			case *syntax.Scalar:
+				r, err = p.scalar(e)
+			case *syntax.Exists:
+				r, err = p.exists(e)
+			default:
 				return nil, nil //nolint:nilnil // look inside
 			}
-			r, err := p.scalar(scalar)
 			if err != nil {
 				return nil, err
 			}
@@ -106,4 +112,58 @@ func (v *value) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 
 func (v *value) explain(ctx context.Context, w *writer) error {
 	return w.step("%s", fmt.Sprint("Value: ", v.from.schema().Field(0).Name))(ctx, v.from)
+}
+
+// exists plans EXISTS. The query ends at its first row.
+func (p *planner) exists(e *syntax.Exists) (*relation, error) {
+	q := *e.Query
+	if q.Limit == nil || *q.Limit > 1 {
+		q.Limit = new(int64(1))
+	}
+	r, err := p.query(&q)
+	if err != nil {
+		return nil, err
+	}
+	name := p.unique("(exists)")
+	out := arrow.NewSchema([]arrow.Field{{Name: name, Type: arrow.FixedWidthTypes.Boolean}}, nil)
+	return &relation{step: &existence{from: r.step, not: e.Not, out: out}, scope: scope{{name: name, column: name, inner: true}}}, nil
+}
+
+// An existence is one row: whether the step below has rows, or with not, whether it has none.
+type existence struct {
+	from step
+	not  bool
+	out  *arrow.Schema
+}
+
+func (e *existence) schema() *arrow.Schema          { return e.out }
+func (e *existence) size() int64                    { return 1 }
+func (e *existence) push(syntax.Expr) (bool, error) { return false, nil }
+
+// prune reads one column, which is enough to find rows.
+func (e *existence) prune(names) {
+	s := e.from.schema()
+	e.from.prune(namesOf(s.Field(smallest(s)).Name))
+}
+
+func (e *existence) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		found := false
+		for batch, err := range e.from.rows(ctx) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if found = batch.NumRows() > 0; found {
+				break
+			}
+		}
+		b := array.NewBooleanBuilder(arrowmemory.DefaultAllocator)
+		b.Append(found != e.not)
+		yield(array.NewRecordBatch(e.out, []arrow.Array{b.NewArray()}, 1), nil)
+	}
+}
+
+func (e *existence) explain(ctx context.Context, w *writer) error {
+	return w.step("Exists: %s", e.out.Field(0).Name)(ctx, e.from)
 }

@@ -157,6 +157,9 @@ func (j *join) explain(ctx context.Context, w *writer) error {
 	if j.buildsLeft() {
 		build = "left"
 	}
+	if j.nullsEqual {
+		build += " nulls=equal"
+	}
 	return w.step("HashJoin: kind=%s on=[%s] in_memory=%s", j.kind, strings.Join(on, ", "), build)(ctx, j.left, j.right)
 }
 
@@ -177,6 +180,9 @@ func (r *joining) narrow(ctx context.Context) error {
 		values, err := r.build.keys[i].Eval(ctx, r.rows)
 		if err != nil {
 			return err
+		}
+		if r.nullsEqual && values.NullN() > 0 { // which a list does not find
+			continue
 		}
 		list := literals(values)
 		if list == nil {

@@ -48,6 +48,7 @@ func (j *join) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 		switch {
 		case err != nil:
 		case r.nulls && r.hasNulls: // NOT IN a list with a null is never true
+		case !r.hasRows && !r.keepProbe && r.kind != syntax.LeftAnti: // no row can match
 		case r.divided != nil:
 			err = r.parts(ctx, yield)
 		default:

@@ -25,6 +25,7 @@ type item struct {
 	expr  syntax.Expr // over the columns of the step below
 	bound *plan.Bound // nil if expr is a column, which passes unchanged
 	from  string      // that column
+	typed bool        // bound also casts expr to another type
 }
 
 // A named is an expression with the name of its column.
@@ -101,7 +102,7 @@ func (p *project) push(condition syntax.Expr) (bool, error) {
 			return e, nil
 		case it.from != "":
 			return c.At(append([]syntax.Name{{Text: it.from, Quoted: true}}, c.Path[1:]...)), nil
-		case len(c.Path) > 1 || it.bound.Volatile() != "":
+		case len(c.Path) > 1 || it.typed || it.bound.Volatile() != "":
 			fits = false
 			return e, nil
 		}

@@ -34,6 +34,12 @@ type Table interface {
 	Count(ctx context.Context) (int64, error)
 }
 
+// A Selecting table answers only simple queries that select columns and rows, without expressions, an order or a limit.
+type Selecting interface {
+	Table
+	Selecting()
+}
+
 // A step makes rows. Its methods are called in the order in which they are declared; push may be called several times.
 type step interface {
 	// schema returns the columns of the batches. After prune, these are only the needed ones.
@@ -173,8 +179,11 @@ func (p *planner) body(b syntax.Body) (*relation, error) {
 		return p.query(b)
 	case *syntax.Values:
 		return p.values(b)
-	case *syntax.Union:
-		return p.union(b)
+	case *syntax.SetOperation:
+		if b.Op == syntax.Union {
+			return p.union(b)
+		}
+		return p.intersection(b)
 	case *syntax.Block:
 		return p.query(&syntax.Query{Body: b})
 	}
@@ -195,7 +204,7 @@ func (p *planner) ordered(q *syntax.Query, r *relation) (*relation, error) {
 			keys = append(keys, sortKey{r.scope[at].column, key.Descending, key.NullsFirst})
 			continue
 		case !ok || len(column.Path) != 1:
-			return nil, sql.Errorf(sql.ErrUnsupported, key.Expr.Pos(), "ORDER BY an expression behind UNION or VALUES (name a column of the answer)")
+			return nil, sql.Errorf(sql.ErrUnsupported, key.Expr.Pos(), "ORDER BY an expression behind UNION, INTERSECT, EXCEPT or VALUES (name a column of the answer)")
 		}
 		f, _, err := r.scope.find(column)
 		if err != nil {

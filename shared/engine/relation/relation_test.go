@@ -30,10 +30,11 @@ type tables map[string]*table
 type table struct {
 	batches []arrow.RecordBatch
 	asked   []*syntax.Query
+	yielded int // batches
 }
 
 func (t tables) Open(_ context.Context, of *syntax.Table) (relation.Table, error) {
-	return t[of.Name[0].Text], nil
+	return t[of.Name[len(of.Name)-1].Text], nil
 }
 
 func (t *table) Columns(_ context.Context, q *syntax.Query) (*arrow.Schema, error) {
@@ -76,7 +77,7 @@ func (t *table) Rows(ctx context.Context, q *syntax.Query) (*protocol.Rows, erro
 			for _, f := range s.Fields() {
 				columns = append(columns, batch.Column(batch.Schema().FieldIndices(f.Name)[0]))
 			}
-			if !yield(array.NewRecordBatch(s, columns, batch.NumRows()), nil) {
+			if t.yielded++; !yield(array.NewRecordBatch(s, columns, batch.NumRows()), nil) {
 				return
 			}
 		}
@@ -236,6 +237,112 @@ func pairs(l, r *table, kind syntax.JoinKind, ordered bool) (lines []string) {
 	return lines
 }
 
+// INTERSECT and EXCEPT give what a loop over all rows gives: distinct rows, in which nulls are equal.
+func TestIntersectAndExceptCompareRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 60 {
+		random := func(rows int) *table {
+			return columns([]string{"a", "b"}, rows, 1+rng.IntN(50), func(int, int) int64 {
+				if rng.IntN(5) == 0 {
+					return null
+				}
+				return int64(rng.IntN(5))
+			})
+		}
+		in := tables{"l": random(rng.IntN(60)), "r": random(rng.IntN(300))}
+		left, err := run(t.Context(), in, "SELECT DISTINCT a, b FROM l")
+		if err != nil {
+			t.Fatal(err)
+		}
+		right, err := run(t.Context(), in, "SELECT a, b FROM r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, op := range []string{"INTERSECT", "EXCEPT"} {
+			want := slices.DeleteFunc(slices.Clone(left), func(row string) bool { return slices.Contains(right, row) != (op == "INTERSECT") })
+			got, err := run(t.Context(), in, "SELECT a, b FROM l "+op+" SELECT a, b FROM r")
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s: got %v, want %v", op, got, want)
+			}
+		}
+	}
+}
+
+// Set operators associate and bind as in SQL, their types fit both sides, and conditions pass through them.
+func TestSetOperators(t *testing.T) {
+	for text, want := range map[string]string{
+		"VALUES (1), (2), (3) EXCEPT VALUES (1), (2) INTERSECT VALUES (2)":                                  "1  3 ",
+		"(VALUES (1), (2), (3) EXCEPT VALUES (1), (2)) INTERSECT VALUES (2), (3)":                           "3 ",
+		"VALUES (1), (2) EXCEPT VALUES (1) UNION ALL VALUES (2)":                                            "2  2 ",
+		"VALUES (1), (1), (NULL), (NULL) INTERSECT VALUES (1.0), (NULL)":                                    "(null)  1 ",
+		"VALUES (1, NULL), (NULL, 1) EXCEPT VALUES (NULL, 1)":                                               "1 (null) ",
+		"SELECT x FROM (VALUES (1), (2), (3) EXCEPT VALUES (2)) AS d (x) WHERE x > 1":                       "3 ",
+		"VALUES (1), (2), (3) INTERSECT VALUES (3), (2) ORDER BY 1 DESC LIMIT 1":                            "3 ",
+		"SELECT 1 WHERE EXISTS (VALUES (1))":                                                                "1 ",
+		"SELECT 1 WHERE NOT EXISTS (VALUES (1))":                                                            "",
+		"SELECT 1 WHERE EXISTS (SELECT 1 WHERE false) OR NOT EXISTS (SELECT 2 LIMIT 0)":                     "1 ",
+		"SELECT EXISTS (VALUES (1)) AS a, NOT EXISTS (VALUES (1) EXCEPT VALUES (1)) AS b":                   "true true ",
+		"SELECT x FROM (VALUES (1), (2)) AS v (x) WHERE x > 1 AND EXISTS (SELECT 1 FROM (VALUES (1)) AS w)": "2 ",
+	} {
+		got, err := run(t.Context(), nil, text)
+		slices.Sort(got)
+		if joined := strings.Join(got, " "); err != nil || joined != want {
+			t.Errorf("%s: got %q, %v, want %q", text, joined, err, want)
+		}
+	}
+}
+
+// The query of EXISTS ends at its first row, and without rows nothing else is read.
+func TestExistsReadsOneRow(t *testing.T) {
+	for text, want := range map[string]int{
+		"SELECT id FROM l WHERE EXISTS (SELECT id FROM r WHERE k + 1 > 0)":     1,
+		"SELECT id FROM l WHERE NOT EXISTS (SELECT id FROM r WHERE k + 1 > 0)": 0,
+	} {
+		in := tables{}
+		for _, name := range []string{"l", "r"} {
+			in[name] = columns([]string{"id", "k"}, 1000, 10, func(_, row int) int64 { return int64(row) })
+		}
+		if _, err := run(t.Context(), in, text); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(in["l"].asked); got != want || in["r"].yielded != 1 {
+			t.Errorf("%s: asks for rows of l %d times, want %d, and reads %d batches of r", text, got, want, in["r"].yielded)
+		}
+	}
+}
+
+// Names have as many parts of the name of a table as are needed.
+func TestNamesOfColumns(t *testing.T) {
+	in := tables{"t": columns([]string{"id", "k"}, 2, 2, func(c, row int) int64 { return int64(10*c + row) })}
+	for text, want := range map[string]string{
+		"SELECT n.t.id, t.k FROM n.t WHERE n.t.id = 1":                                      "1 11 ",
+		"SELECT m.n.t.id + n.t.k AS x FROM m.n.t ORDER BY -m.n.t.id":                        "12  10 ",
+		"SELECT n.t.* FROM n.t, m.t WHERE n.t.id = 1 AND m.t.id = 0":                        "1 11 ",
+		"SELECT count(*) AS n FROM n.t JOIN m.t ON n.t.id = m.t.id":                         "2 ",
+		"SELECT N.T.ID FROM n.t WHERE t.id = 0":                                             "0 ",
+		"SELECT n.t.id FROM n.t AS a":                                                       "no column n.t.id",
+		"SELECT t.id FROM n.t, m.t":                                                         "is in n.t and in m.t",
+		"SELECT t.* FROM n.t, m.t":                                                          "n.t and m.t have",
+		"SELECT n.t.id FROM n.t, n.t":                                                       "two sources in FROM have the name n.t",
+		"SELECT o.t.id FROM n.t":                                                            "o",
+		`SELECT "n.t.id", "m.t.k" FROM (SELECT * FROM n.t, m.t WHERE n.t.id > m.t.id) AS d`: "1 10 ",
+	} {
+		got, err := run(t.Context(), in, text)
+		joined := strings.Join(got, " ")
+		if err != nil {
+			joined = err.Error()
+		}
+		if joined != want && (err == nil || !strings.Contains(joined, want)) {
+			t.Errorf("%s: got %q, want %q", text, joined, want)
+		}
+	}
+}
+
 // Steps charge what they keep. What does not fit is in scratch files, unless many rows of a join have the same key.
 func TestMemoryIsBounded(t *testing.T) {
 	in := tables{
@@ -283,6 +390,7 @@ func TestScratchFilesChangeNoAnswer(t *testing.T) {
 		"SELECT l.id FROM l LEFT SEMI JOIN r ON l.k = r.k AND l.id < r.id", "SELECT l.id FROM l LEFT ANTI JOIN r ON l.k = r.k",
 		"SELECT id FROM l WHERE k IN (SELECT k FROM r)", "SELECT id FROM l WHERE k NOT IN (SELECT k FROM r)",
 		"SELECT id FROM l WHERE k NOT IN (SELECT k FROM r WHERE k IS NOT NULL)",
+		"SELECT k, id % 3000 AS i FROM l INTERSECT SELECT k, id % 3000 FROM r", "SELECT k, id % 3000 AS i FROM l EXCEPT SELECT k, id % 3000 FROM r",
 	)
 	little := func(text string) ([]string, error) {
 		share := memory.NewBudget(8<<20, 8<<20).Open()
@@ -381,6 +489,9 @@ func TestSmallSideNarrowsTheOther(t *testing.T) {
 		"SELECT id FROM big WHERE k IN (SELECT k FROM small)":             "`k` IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)",
 		"SELECT b.id FROM big b LEFT JOIN small s ON b.k = s.k":           "",
 		"SELECT id FROM big WHERE k NOT IN (SELECT k FROM small)":         "",
+		"SELECT k FROM big INTERSECT SELECT k FROM small WHERE id > 7":    "`k` IN (8, 9)",
+		"SELECT k FROM big INTERSECT SELECT nullif(k, 8) FROM small":      "",
+		"SELECT k FROM big EXCEPT SELECT k FROM small":                    "",
 	} {
 		in := tables{}
 		for name, rows := range map[string]int{"big": 1000, "small": 10} {

@@ -63,11 +63,11 @@ func (p *planner) values(v *syntax.Values) (*relation, error) {
 }
 
 // union plans UNION. Bodies in a row become one union.
-func (p *planner) union(u *syntax.Union) (*relation, error) {
+func (p *planner) union(u *syntax.SetOperation) (*relation, error) {
 	var bodies []syntax.Body
 	var flatten func(b syntax.Body)
 	flatten = func(b syntax.Body) {
-		if inner, ok := b.(*syntax.Union); ok && (inner.All || !u.All) {
+		if inner, ok := b.(*syntax.SetOperation); ok && inner.Op == syntax.Union && (inner.All || !u.All) {
 			flatten(inner.L)
 			flatten(inner.R)
 			return
@@ -90,52 +90,105 @@ func (p *planner) union(u *syntax.Union) (*relation, error) {
 	return r, p.distinct(r)
 }
 
-// concat returns the rows of relations, with the names of the first and types that fit all.
-func (p *planner) concat(list []*relation, pos int) (*relation, error) {
-	first := list[0]
-	if len(list) == 1 {
-		return first, nil
+// intersection plans INTERSECT and EXCEPT: the distinct rows of the left body that are, or are not, rows of the right one.
+func (p *planner) intersection(o *syntax.SetOperation) (*relation, error) {
+	left, err := p.body(o.L)
+	if err != nil {
+		return nil, err
 	}
-	c := &concat{}
-	var out scope
-	var fields []arrow.Field
-	for k, f := range first.scope {
-		typ, nullable, err := p.typeOf(list, k, pos)
+	right, err := p.body(o.R)
+	if err != nil {
+		return nil, err
+	}
+	columns, out, err := p.alike([]*relation{left, right}, o.Op, o.Pos())
+	if err != nil {
+		return nil, err
+	}
+	j := &join{kind: syntax.LeftSemi, nullsEqual: true}
+	if o.Op == syntax.Except {
+		j.kind = syntax.LeftAnti
+	}
+	if j.left, err = p.cast(left, columns, o.Pos()); err != nil {
+		return nil, err
+	}
+	others := columns.Fields()
+	for i, f := range columns.Fields() {
+		others[i].Name = p.unique(f.Name)
+		j.keys = append(j.keys, joinKey{left: columnOf(f.Name), right: columnOf(others[i].Name)})
+	}
+	if j.right, err = p.cast(right, arrow.NewSchema(others, nil), o.Pos()); err != nil {
+		return nil, err
+	}
+	r := &relation{scope: out}
+	if r.step, err = p.join(j); err != nil {
+		return nil, err
+	}
+	return r, p.distinct(r)
+}
+
+// concat returns the rows of relations.
+func (p *planner) concat(list []*relation, pos int) (*relation, error) {
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	columns, out, err := p.alike(list, syntax.Union, pos)
+	if err != nil {
+		return nil, err
+	}
+	c := &concat{out: columns}
+	for _, r := range list {
+		part, err := p.cast(r, columns, pos)
 		if err != nil {
 			return nil, err
-		}
-		name := p.unique(f.name)
-		fields = append(fields, arrow.Field{Name: name, Type: typ, Nullable: nullable})
-		out = append(out, field{name: f.name, column: name})
-	}
-	c.out = arrow.NewSchema(fields, nil)
-	for _, r := range list {
-		part := &project{from: r.step, out: c.out}
-		for k, f := range r.scope {
-			it := item{name: fields[k].Name, expr: columnOf(f.column)}
-			from := r.step.schema().Field(r.step.schema().FieldIndices(f.column)[0])
-			if arrow.TypeEqual(from.Type, fields[k].Type) {
-				it.from = f.column
-			} else {
-				var err error
-				if it.bound, err = plan.BindAs(p.ctx, it.expr, r.step.schema(), p.now, fields[k].Type); err != nil {
-					return nil, sql.At(err, pos)
-				}
-			}
-			part.items = append(part.items, it)
 		}
 		c.parts = append(c.parts, part)
 	}
 	return &relation{step: c, scope: out}, nil
 }
 
+// alike returns columns with the names that the first relation has, and types that fit all.
+func (p *planner) alike(list []*relation, op syntax.SetOperator, pos int) (*arrow.Schema, scope, error) {
+	var out scope
+	var fields []arrow.Field
+	for k, f := range list[0].scope {
+		typ, nullable, err := p.typeOf(list, k, op, pos)
+		if err != nil {
+			return nil, nil, err
+		}
+		name := p.unique(f.name)
+		fields = append(fields, arrow.Field{Name: name, Type: typ, Nullable: nullable})
+		out = append(out, field{name: f.name, column: name})
+	}
+	return arrow.NewSchema(fields, nil), out, nil
+}
+
+// cast returns the rows of a relation with other names and types of their columns.
+func (p *planner) cast(r *relation, to *arrow.Schema, pos int) (*project, error) {
+	made := &project{from: r.step, out: to}
+	for k, f := range r.scope {
+		it := item{name: to.Field(k).Name, expr: columnOf(f.column)}
+		from := r.step.schema().Field(r.step.schema().FieldIndices(f.column)[0])
+		if arrow.TypeEqual(from.Type, to.Field(k).Type) {
+			it.from = f.column
+		} else {
+			var err error
+			it.typed = true
+			if it.bound, err = plan.BindAs(p.ctx, it.expr, r.step.schema(), p.now, to.Field(k).Type); err != nil {
+				return nil, sql.At(err, pos)
+			}
+		}
+		made.items = append(made.items, it)
+	}
+	return made, nil
+}
+
 // typeOf returns the type of column k of all relations, and whether it may be null.
-func (p *planner) typeOf(list []*relation, k, pos int) (arrow.DataType, bool, error) {
+func (p *planner) typeOf(list []*relation, k int, op syntax.SetOperator, pos int) (arrow.DataType, bool, error) {
 	var typ arrow.DataType
 	nullable := false
 	for i, r := range list {
 		if len(r.scope) != len(list[0].scope) {
-			return nil, false, sql.Errorf(sql.ErrSyntax, pos, "UNION of %d and %d columns", len(list[0].scope), len(r.scope))
+			return nil, false, sql.Errorf(sql.ErrSyntax, pos, "%s of %d and %d columns", op, len(list[0].scope), len(r.scope))
 		}
 		f := r.step.schema().Field(r.step.schema().FieldIndices(r.scope[k].column)[0])
 		nullable = nullable || f.Nullable

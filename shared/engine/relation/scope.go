@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"slices"
 	"strings"
 
 	"tiltyard/shared/sql"
@@ -12,28 +13,25 @@ type scope []field
 
 // A field is a column of a source.
 type field struct {
-	source string // "" if it is a column of no named source
+	source []string // the alias of its source, or the whole name of a table without one; nil if it is a column of no named source
 	name   string
 	column string // its name in the steps
 	hidden bool   // only named together with its source: the right column of USING
 	inner  bool   // the value of a query inside an expression, which * leaves out
 }
 
-// find returns the column that a path begins with, and the names of members behind it. A name without quotes also finds a
-// column that differs from it in case, if no column is equal.
+// find returns the column that a path begins with, and the names of members behind it. As in DataFusion, as many names as
+// possible are those of the source. A name without quotes also finds a column that differs from it in case, if no column is
+// equal.
 func (s scope) find(c *syntax.Column) (*field, []syntax.Name, error) {
-	first := c.Path[0]
 	for _, fold := range []bool{false, true} {
-		if len(c.Path) > 1 {
-			second := c.Path[1]
-			f, err := s.only(c, func(f *field) bool { return same(f.source, first, fold) && same(f.name, second, fold) })
+		for n := len(c.Path) - 1; n >= 0; n-- {
+			f, err := s.only(c, func(f *field) bool {
+				return (n > 0 || !f.hidden) && syntax.EndsWith(f.source, c.Path[:n], fold) && c.Path[n].Is(f.name, fold)
+			})
 			if f != nil || err != nil {
-				return f, c.Path[2:], err
+				return f, c.Path[n+1:], err
 			}
-		}
-		f, err := s.only(c, func(f *field) bool { return !f.hidden && same(f.name, first, fold) })
-		if f != nil || err != nil {
-			return f, c.Path[1:], err
 		}
 	}
 	return nil, nil, sql.Errorf(sql.ErrUnknownColumn, c.Pos(), "no column %s; there are %s", c, s)
@@ -47,18 +45,24 @@ func (s scope) only(c *syntax.Column, is func(*field) bool) (found *field, err e
 		case found == nil:
 			found = f
 		default:
-			return nil, sql.Errorf(sql.ErrUnknownColumn, c.Pos(), "column %s is in %s and in %s: write the source before it", c, found.source, f.source)
+			return nil, sql.Errorf(sql.ErrUnknownColumn, c.Pos(), "column %s is in %s and in %s: write the source before it", c, strings.Join(found.source, "."), strings.Join(f.source, "."))
 		}
 	}
 	return found, nil
 }
 
-// same reports whether a name in a text is a name.
-func same(name string, written syntax.Name, fold bool) bool {
-	if fold && !written.Quoted {
-		return strings.EqualFold(name, written.Text)
+// label returns the name of the source of a column: its last part, unless another source has it, too.
+func (s scope) label(f field) string {
+	if f.source == nil {
+		return ""
 	}
-	return name == written.Text
+	last := f.source[len(f.source)-1]
+	for _, o := range s {
+		if syntax.EndsWith(o.source, []syntax.Name{{Text: last, Quoted: true}}, false) && !slices.Equal(o.source, f.source) {
+			return strings.Join(f.source, ".")
+		}
+	}
+	return last
 }
 
 // String lists the columns for messages.
@@ -71,8 +75,8 @@ func (s scope) String() string {
 			break
 		}
 		name := syntax.Identifier(f.name)
-		if f.source != "" {
-			name = syntax.Identifier(f.source) + "." + name
+		if f.source != nil {
+			name = syntax.Identifier(f.source[len(f.source)-1]) + "." + name
 		}
 		list = append(list, name)
 	}
@@ -94,6 +98,8 @@ func (s scope) resolve(e syntax.Expr) (syntax.Expr, error) {
 			return e.At(append([]syntax.Name{{Text: f.column, Quoted: true}}, members...)), nil
 		case *syntax.Scalar:
 			return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "a query as a value in this place: it may be in WHERE, in columns of the answer, and in ORDER BY")
+		case *syntax.Exists:
+			return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "EXISTS in this place: it may be in WHERE, in columns of the answer, and in ORDER BY")
 		case *syntax.InQuery:
 			return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "IN (SELECT …) other than as a condition in WHERE, alone or beside AND")
 		}

@@ -84,7 +84,7 @@ func searches(e syntax.Expr) bool {
 func hasQueries(e syntax.Expr) (has bool) {
 	_, _ = syntax.Rewrite(e, func(e syntax.Expr) (syntax.Expr, error) {
 		switch e.(type) {
-		case *syntax.InQuery, *syntax.Scalar:
+		case *syntax.InQuery, *syntax.Exists, *syntax.Scalar:
 			has = true
 		}
 		return nil, nil //nolint:nilnil // look inside
@@ -92,20 +92,20 @@ func hasQueries(e syntax.Expr) (has bool) {
 	return has
 }
 
-// unqualified returns a query over a table under its own name only. A column is written with its source, if at all, as
-// source.column.
+// unqualified returns a query over a table under its own name only, without names of the source before columns.
 func unqualified(q *syntax.Query, b *syntax.Block, t *syntax.Table) *syntax.Query {
-	source := t.Name[len(t.Name)-1]
-	if t.Alias.Name != nil {
-		source = *t.Alias.Name
-	}
+	source := sourceOf(t)
 	strip := func(e syntax.Expr) syntax.Expr {
 		if e == nil {
 			return nil
 		}
 		e, _ = syntax.Rewrite(e, func(e syntax.Expr) (syntax.Expr, error) {
-			if c, ok := e.(*syntax.Column); ok && len(c.Path) > 1 && same(source.Text, c.Path[0], true) {
-				return c.At(c.Path[1:]), nil
+			if c, ok := e.(*syntax.Column); ok {
+				for n := len(c.Path) - 1; n > 0; n-- {
+					if syntax.EndsWith(source, c.Path[:n], true) {
+						return c.At(c.Path[n:]), nil
+					}
+				}
 			}
 			return nil, nil //nolint:nilnil // look inside
 		})
@@ -116,7 +116,7 @@ func unqualified(q *syntax.Query, b *syntax.Block, t *syntax.Table) *syntax.Quer
 	block.From, block.Where = &table, strip(b.Where)
 	block.Outputs = nil
 	for _, out := range b.Outputs {
-		if out.Of != nil && same(source.Text, *out.Of, true) {
+		if out.Of != nil && syntax.EndsWith(source, out.Of, true) {
 			out.Of = nil
 		}
 		out.Expr = strip(out.Expr)

@@ -2,6 +2,7 @@ package relation
 
 import (
 	"slices"
+	"strings"
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/syntax"
@@ -100,8 +101,8 @@ func (p *planner) gather(all *pool, s syntax.Source) error {
 func (a *pool) add(part *relation, at syntax.Source) error {
 	for _, f := range part.scope {
 		for _, other := range a.parts {
-			if f.source != "" && slices.ContainsFunc(other.scope, func(o field) bool { return o.source == f.source }) {
-				return sql.Errorf(sql.ErrSyntax, at.Pos(), "two sources in FROM have the name %s: name one of them with AS", f.source)
+			if f.source != nil && slices.ContainsFunc(other.scope, func(o field) bool { return slices.Equal(o.source, f.source) }) {
+				return sql.Errorf(sql.ErrSyntax, at.Pos(), "two sources in FROM have the name %s: name one of them with AS", strings.Join(f.source, "."))
 			}
 		}
 	}
@@ -161,7 +162,7 @@ func (p *planner) source(s syntax.Source) (*relation, error) {
 
 // common returns the query of WITH that a name means, or nil.
 func (p *planner) common(t *syntax.Table) *common {
-	if len(t.Name) > 1 || t.Version != nil || t.Branch != "" {
+	if len(t.Name) > 1 || t.Version != nil || t.Branch != "" || t.Tag != "" {
 		return nil
 	}
 	for c := p.with; c != nil; c = c.outer {
@@ -174,13 +175,10 @@ func (p *planner) common(t *syntax.Table) *common {
 
 // table plans a table.
 func (p *planner) table(t *syntax.Table) (*relation, error) {
-	source := t.Name[len(t.Name)-1].Text
-	if t.Alias.Name != nil {
-		source = t.Alias.Name.Text
-	}
+	source := sourceOf(t)
 	bare := *t
 	bare.Alias = syntax.Alias{}
-	s, err := p.scan(&bare, nil, func(column string) string { return source + "." + column })
+	s, err := p.scan(&bare, nil, func(column string) string { return source[len(source)-1] + "." + column })
 	if err != nil {
 		return nil, err
 	}
@@ -189,6 +187,17 @@ func (p *planner) table(t *syntax.Table) (*relation, error) {
 		r.scope = append(r.scope, field{source: source, name: f.Name, column: s.columns[i]})
 	}
 	return r, renameColumns(r.scope, t.Alias.Columns, t)
+}
+
+// sourceOf returns the alias of a table, or its whole name.
+func sourceOf(t *syntax.Table) (source []string) {
+	if t.Alias.Name != nil {
+		return []string{t.Alias.Name.Text}
+	}
+	for _, part := range t.Name {
+		source = append(source, part.Text)
+	}
+	return source
 }
 
 // derived plans a query as a source. It sees the queries of WITH that its definition saw.
@@ -200,18 +209,22 @@ func (p *planner) derived(at syntax.Source, c *common, alias syntax.Alias) (*rel
 	if err != nil {
 		return nil, err
 	}
-	source := c.name
+	name := c.name
 	if alias.Name != nil {
-		source = alias.Name.Text
+		name = alias.Name.Text
+	}
+	var source []string
+	if name != "" {
+		source = []string{name}
 	}
 	if err := renameColumns(r.scope, c.columns, at); err != nil {
 		return nil, err
 	}
 	var columns []named
 	for i, f := range r.scope {
-		name := p.unique(source + "." + f.name)
-		columns = append(columns, named{name, columnOf(f.column)})
-		r.scope[i] = field{source: source, name: f.name, column: name}
+		column := p.unique(name + "." + f.name)
+		columns = append(columns, named{column, columnOf(f.column)})
+		r.scope[i] = field{source: source, name: f.name, column: column}
 	}
 	if r.step, err = p.project(r.step, columns); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 type plan struct {
 	id      []string
 	request queryapi.Request
+	tag     string   // of the version; "" if the request has it
 	outputs []string // the columns of the answer; nil: all of the table
 	open    bool     // the vector of a search may be missing, as the statement is only described
 	count   string   // the name of the only column, which counts the rows; "" if rows are asked for
@@ -36,7 +37,7 @@ const (
 func planOf(q *syntax.Query, req *queryapi.StatementRequest) (*plan, error) {
 	b := q.Body.(*syntax.Block)
 	table := b.From.(*syntax.Table)
-	p := &plan{id: idOf(table, req.NamespaceID), open: req.Describe != queryapi.DescribeNothing}
+	p := &plan{id: idOf(table, req.NamespaceID), tag: table.Tag, open: req.Describe != queryapi.DescribeNothing}
 	p.request.ID, p.request.Version, p.request.Branch = p.id, table.Version, table.Branch
 	p.request.Prefilter = true
 	if q.Offset != nil {

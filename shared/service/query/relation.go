@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/engine/relation"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/queryapi"
@@ -22,7 +23,7 @@ func (s *Service) relate(ctx context.Context, req *queryapi.StatementRequest, st
 	if statement.Analyze {
 		return nil, apierror.OfExpression("query", sql.Errorf(sql.ErrUnsupported, statement.Query.Pos(), "EXPLAIN ANALYZE of a query that is more than that of one table (EXPLAIN returns its plan)"))
 	}
-	from := &sources{service: s, request: req, operation: operationOf(statement), opened: map[string]*source{}}
+	from := &sources{service: s, request: req, operation: operationOf(statement), opened: map[string]relation.Table{}}
 	plan, err := relation.Make(ctx, statement.Query, from, s.tables.Now())
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
@@ -55,7 +56,7 @@ type sources struct {
 	service   *Service
 	request   *queryapi.StatementRequest
 	operation string // whose right is needed
-	opened    map[string]*source
+	opened    map[string]relation.Table
 	columns   []arrow.Field // of all tables
 }
 
@@ -70,17 +71,35 @@ type source struct {
 // Open returns a table, if the sender has the right to read it.
 func (s *sources) Open(ctx context.Context, t *syntax.Table) (relation.Table, error) {
 	id := idOf(t, s.request.NamespaceID)
-	key := fmt.Sprintf("%q %q", id, t.Branch)
+	key := fmt.Sprintf("%q %q %q", id, t.Branch, t.Tag)
 	if t.Version != nil {
 		key += fmt.Sprint(" ", *t.Version)
 	}
 	if s.opened[key] == nil {
-		if err := auth.Admit(ctx, s.operation, id); err != nil {
+		made, err := s.open(ctx, t, id)
+		if err != nil {
 			return nil, err
 		}
-		s.opened[key] = &source{in: s, id: id, branch: t.Branch, version: t.Version}
+		s.opened[key] = made
 	}
 	return s.opened[key], nil
+}
+
+func (s *sources) open(ctx context.Context, t *syntax.Table, id []string) (relation.Table, error) {
+	if other, err := s.service.opened(ctx, s.request, t); other != nil || err != nil {
+		return other, err
+	}
+	httpapi.Reads(ctx, s.operation, id)
+	if err := auth.Admit(ctx, s.operation, id); err != nil {
+		return nil, err
+	}
+	made := &source{in: s, id: id, branch: t.Branch, version: t.Version}
+	if t.Tag == "" {
+		return made, nil
+	}
+	var err error
+	made.branch, made.version, err = s.service.tagged(ctx, id, t.Tag)
+	return made, err
 }
 
 // read calls work with the table and the query of it that a simple query is.

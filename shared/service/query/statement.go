@@ -16,9 +16,11 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/engine/relation"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/tables"
 )
@@ -37,10 +39,35 @@ func (s *Service) Execute(ctx context.Context, req *queryapi.StatementRequest) (
 	if err != nil {
 		return nil, apierror.OfExpression("query", err)
 	}
-	if simple := relation.Simple(statement.Query); simple != nil {
-		return s.answer(ctx, req, statement, simple)
+	return s.Run(ctx, req, statement)
+}
+
+// Run runs a parsed statement. Of the request, the text of the query is only used to describe parameters.
+func (s *Service) Run(ctx context.Context, req *queryapi.StatementRequest, statement *syntax.Statement) (*protocol.Rows, error) {
+	simple := relation.Simple(statement.Query)
+	if simple == nil {
+		return s.relate(ctx, req, statement)
 	}
-	return s.relate(ctx, req, statement)
+	other, err := s.opened(ctx, req, simple.Body.(*syntax.Block).From.(*syntax.Table))
+	switch {
+	case err != nil:
+		return nil, apierror.OfExpression("query", err)
+	case other != nil:
+		return s.relate(ctx, req, statement)
+	}
+	return s.answer(ctx, req, statement, simple)
+}
+
+// opened returns a source that is no table, or nil for a table.
+func (s *Service) opened(ctx context.Context, req *queryapi.StatementRequest, t *syntax.Table) (relation.Table, error) {
+	if s.beside == nil {
+		return nil, nil //nolint:nilnil // a table
+	}
+	other, err := s.beside(ctx, req, idOf(t, req.NamespaceID))
+	if other != nil && (t.Version != nil || t.Branch != "" || t.Tag != "") {
+		return nil, sql.Errorf(sql.ErrUnsupported, t.Pos(), "a version of %s, which has none", t.Name[len(t.Name)-1].Text)
+	}
+	return other, err
 }
 
 // answer runs a statement that one table answers.
@@ -59,8 +86,14 @@ func (s *Service) answer(ctx context.Context, req *queryapi.StatementRequest, st
 	if plan.count != "" {
 		operation = "CountTableRows"
 	}
+	httpapi.Reads(ctx, operation, plan.id)
 	if err := auth.Admit(ctx, operation, plan.id); err != nil {
 		return nil, err
+	}
+	if plan.tag != "" {
+		if plan.request.Branch, plan.request.Version, err = s.tagged(ctx, plan.id, plan.tag); err != nil {
+			return nil, err
+		}
 	}
 	return tables.Rows(ctx, s.tables.Open(plan.id, plan.request.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
 		switch req.Describe {
@@ -75,6 +108,19 @@ func (s *Service) answer(ctx context.Context, req *queryapi.StatementRequest, st
 		}
 		return plan.run(ctx, rows, statement, q.Limit)
 	})
+}
+
+// tagged returns the branch and the version that a tag of a table names, with the right to the operation that does so.
+func (s *Service) tagged(ctx context.Context, id []string, tag string) (branch string, version *int64, err error) {
+	if err := auth.Admit(ctx, "GetTableTagVersion", id); err != nil {
+		return "", nil, err
+	}
+	number, err := tables.Inspect(ctx, s.tables.Open(id, ""), func(ctx context.Context, t tables.Table) (int64, error) {
+		found, _, err := t.Data().Refs().Tag(ctx, tag)
+		branch = found.BranchName()
+		return int64(found.Version), err
+	})
+	return branch, &number, err
 }
 
 // operationOf returns the name of the operation that reads a table as a statement does.

@@ -134,6 +134,12 @@ func TestStatementsSelect(t *testing.T) {
 		{"SELECT 1 AS one, upper('x') AS x", "", `{"one":1,"x":"X"}`},
 		{"SELECT * FROM (VALUES (1, 'a'), (2.5, NULL)) AS v (n, s) WHERE n > $n", `{"n": 1}`, `{"n":2.5,"s":null}`},
 
+		{`SELECT id, "Year" FROM docs EXCEPT SELECT id, NULL FROM docs VERSION AS OF 1 WHERE id < 3 ORDER BY id LIMIT 2`, "", `{"Year":2001,"id":1} {"Year":2003,"id":3}`},
+		{`SELECT "Year" FROM docs WHERE id < 3 INTERSECT SELECT CAST("Year" AS bigint) FROM docs ORDER BY 1`, "", `{"Year":2001} {"Year":null}`},
+		{`SELECT id FROM docs WHERE id > 3 AND EXISTS (SELECT 1 FROM "My Docs" m WHERE m.id = $n) ORDER BY id`, `{"n": 7}`, `{"id":4} {"id":5}`},
+		{`SELECT id FROM docs WHERE NOT EXISTS (SELECT * FROM "My Docs") OR id = 2`, "", `{"id":2}`},
+		{`SELECT EXISTS (SELECT id FROM docs ORDER BY distance(vector, [0, 0])) AS some`, "", `{"some":true}`},
+
 		// Parameters are values, whatever is in them.
 		{"SELECT id FROM docs WHERE title = $t OR id = -$n", `{"t": "x' OR '1' = '1", "n": -5}`, `{"id":5}`},
 		{"SELECT id FROM docs WHERE id IN ($a, $b) AND $yes AND title IS NOT DISTINCT FROM $none", `{"a": 1, "b": 4, "yes": true, "none": null}`, `{"id":4}`},
@@ -188,6 +194,12 @@ func TestStatementsThatCannotRunNameTheMistake(t *testing.T) {
 		{"SELECT id FROM docs WHERE id IN (SELECT id, title FROM docs)", "", protocol.InvalidInput, "has 2 columns"},
 		{"SELECT id FROM docs WHERE id = 1 OR id IN (SELECT id FROM docs)", "", protocol.Unsupported, "other than as a condition"},
 		{"SELECT title, count(*) FROM docs GROUP BY id", "", protocol.TableColumnNotFound, "docs.title has no value for a group"},
+		{"SELECT id FROM docs EXCEPT SELECT id, title FROM docs", "", protocol.InvalidInput, "EXCEPT of 1 and 2 columns"},
+		{"SELECT id FROM docs INTERSECT ALL SELECT id FROM docs", "", protocol.Unsupported, "INTERSECT ALL"},
+		{"SELECT vector FROM docs INTERSECT SELECT vector FROM docs", "", protocol.Unsupported, "a value of type"},
+		{"SELECT id FROM docs d WHERE EXISTS (SELECT 1 FROM docs AS e WHERE e.id = d.id)", "", protocol.TableColumnNotFound, "no column \"d\""},
+		{"SELECT id FROM docs GROUP BY id HAVING EXISTS (SELECT 1)", "", protocol.Unsupported, "EXISTS in this place"},
+		{"SELECT id FROM docs TAG 'nope'", "", protocol.TableTagNotFound, "nope"},
 		{"SELECT id FROM docs UNION SELECT id, title FROM docs", "", protocol.InvalidInput, "UNION of 1 and 2 columns"},
 		{"SELECT id FROM docs UNION SELECT vector FROM docs", "", protocol.InvalidInput, "no common type"},
 		{"SELECT DISTINCT vector FROM docs", "", protocol.Unsupported, "GROUP BY a value of type"},
@@ -279,6 +291,8 @@ func TestStatementsNeedTheRightToEachTable(t *testing.T) {
 		`SELECT id FROM docs WHERE id IN (SELECT id FROM %s)`, `SELECT id FROM docs WHERE id NOT IN (SELECT id FROM %s)`,
 		`SELECT id FROM docs WHERE id > (SELECT max(id) FROM %s)`, `SELECT (SELECT count(*) FROM %s) AS n`,
 		`WITH m AS (SELECT id FROM %s) SELECT m.id FROM m`, `SELECT id FROM (SELECT id FROM %s LIMIT 1) AS m`,
+		`SELECT id FROM docs WHERE EXISTS (SELECT 1 FROM %s)`, `SELECT id FROM docs WHERE id > 1 OR NOT EXISTS (SELECT id FROM %s)`,
+		`SELECT id FROM docs INTERSECT SELECT id FROM %s`, `SELECT id FROM docs EXCEPT SELECT id FROM %s`,
 		`SELECT id FROM docs UNION SELECT id FROM %s`, `SELECT sum(id) AS s FROM %s`, `EXPLAIN SELECT DISTINCT id FROM %s`,
 	} {
 		if _, err := service.Execute(as(docs), &queryapi.StatementRequest{Query: fmt.Sprintf(text, "docs")}); err != nil {

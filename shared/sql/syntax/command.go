@@ -131,11 +131,8 @@ func (c *commander) objectName() (id []string, err error) {
 
 // branch reads BRANCH 'name', if it comes next.
 func (c *commander) branch() string {
-	if c.peek().keyword() != "BRANCH" || c.peekAt(1).kind != tokString {
-		return ""
-	}
-	c.next++
-	return c.take().text
+	name, _ := c.textAfter("BRANCH")
+	return name
 }
 
 // label reads the name of a tag, a branch or an index, as a name or as a text.

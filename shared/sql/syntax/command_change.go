@@ -88,7 +88,7 @@ func (c *commander) update() (Command, error) {
 		s.Set = append(s.Set, a)
 	}
 	if c.peek().keyword() == "FROM" {
-		return nil, sql.Errorf(sql.ErrUnsupported, c.peek().pos, "UPDATE … FROM: merge the rows with MergeInsertIntoTable")
+		return nil, sql.Errorf(sql.ErrUnsupported, c.peek().pos, "UPDATE … FROM: write MERGE INTO table USING source")
 	}
 	s.Where, err = c.condition()
 	return s, err
@@ -183,8 +183,4 @@ func (c *commander) values() (rows [][]Expr, err error) {
 		rows = append(rows, row)
 	}
 	return rows, nil
-}
-
-func (c *commander) merge() (Command, error) {
-	return nil, sql.Errorf(sql.ErrUnsupported, c.peek().pos, "MERGE INTO: send the rows to MergeInsertIntoTable, which updates, inserts and deletes by keys")
 }

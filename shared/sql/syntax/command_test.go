@@ -84,6 +84,19 @@ func TestParseCommand(t *testing.T) {
 		"OPTIMIZE TABLE t":                                    &Optimize{Table: []string{"t"}},
 		"OPTIMIZE t":                                          &Optimize{Table: []string{"t"}},
 
+		"MERGE INTO n.t BRANCH 'b' AS x USING s ON x.k = s.k WHEN MATCHED AND s.v > x.v THEN UPDATE SET v = $x, x.w = s.w + 1 WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, 1)": &Merge{
+			Table: []string{"n", "t"}, Branch: "b", Alias: "x", Source: &Table{Name: []Name{{Text: "s"}}}, On: must(t, "x.k = s.k"), Clauses: []MergeClause{
+				{Rows: Matched, And: must(t, "s.v > x.v"), Action: MergeUpdate, Columns: []*Column{must(t, "v").(*Column), must(t, "x.w").(*Column)}, Values: []Expr{&Text{Value: "it's"}, must(t, "s.w + 1")}, Pos: 52},
+				{Rows: NotMatched, Action: MergeInsert, Columns: []*Column{must(t, "k").(*Column), must(t, "v").(*Column)}, Values: []Expr{must(t, "s.k"), must(t, "1")}, Pos: 117},
+			},
+		},
+		"MERGE INTO t USING u AS s ON t.k = s.k WHEN NOT MATCHED BY SOURCE AND v THEN DELETE WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED BY TARGET THEN INSERT *": &Merge{
+			Table: []string{"t"}, Source: &Table{Name: []Name{{Text: "u"}}, Alias: Alias{Name: &Name{Text: "s"}}}, On: must(t, "t.k = s.k"), Clauses: []MergeClause{
+				{Rows: NotMatchedBySource, And: must(t, "v"), Action: MergeDelete, Pos: 39},
+				{Rows: Matched, Action: MergeUpdate, All: true, Pos: 84}, {Rows: NotMatched, Action: MergeInsert, All: true, Pos: 115},
+			},
+		},
+
 		// These are queries, for another parser.
 		"SELECT 1": nil, "EXPLAIN SELECT 1": nil, "": nil, "nonsense": nil, "(SELECT 1)": nil,
 	} {
@@ -131,7 +144,14 @@ func TestParseCommandNamesTheMistake(t *testing.T) {
 		"SET a = 1":                        {sql.ErrUnsupported, "parameters"},
 		"GRANT a TO b":                     {sql.ErrUnsupported, "policies"},
 		"TRUNCATE t":                       {sql.ErrUnsupported, "WHERE true"},
-		"MERGE INTO t USING s ON a = b":    {sql.ErrUnsupported, "MergeInsertIntoTable"},
+		"MERGE INTO t USING s ON a = b":    {sql.ErrSyntax, "WHEN"},
+		"MERGE INTO t USING (SELECT 1) ON": {sql.ErrSyntax, "write USING (…) AS name"},
+		"MERGE INTO t USING (a JOIN b USING (c)) ON t.c = a.c WHEN MATCHED THEN DELETE":    {sql.ErrUnsupported, "USING with a join"},
+		"MERGE INTO t USING s ON t.a = s.a WHEN NOT MATCHED THEN DELETE":                   {sql.ErrSyntax, "INSERT"},
+		"MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN INSERT *":                     {sql.ErrSyntax, "UPDATE SET or DELETE"},
+		"MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET a = (SELECT 1)":    {sql.ErrUnsupported, "subqueries"},
+		"MERGE INTO t USING s ON t.a = s.a WHEN NOT MATCHED THEN INSERT (a, b) VALUES (1)": {sql.ErrSyntax, "one value for each column"},
+		"MERGE INTO t USING s ON t.a = s.a WHEN NOT MATCHED THEN INSERT VALUES (1), (2)":   {sql.ErrSyntax, "one row"},
 		"DELETE FROM t":                    {sql.ErrSyntax, "byte 13: DELETE without WHERE"},
 		"DELETE FROM T WHERE a":            {sql.ErrUnsupported, `write "T"`},
 		"DELETE FROM t WHERE a b":          {sql.ErrSyntax, `byte 22: unexpected "b"`},
@@ -182,6 +202,7 @@ func FuzzParseCommand(f *testing.F) {
 	for _, text := range []string{
 		"DELETE FROM a.b WHERE x > 1", "UPDATE t SET a = b, c = $x WHERE d", "INSERT INTO t (a) VALUES (1), ($x)", "INSERT INTO t SELECT $x;",
 		"CREATE TABLE t (a int[3][], b VECTOR(2) NOT NULL)", "ALTER TABLE t ADD a GENERATED ALWAYS AS (b)", "CREATE INDEX i ON t USING a (b) WITH (c = 1)",
+		"MERGE INTO t AS x USING (SELECT $x AS k) AS s ON x.k = s.k WHEN MATCHED AND a THEN UPDATE SET b = s.c WHEN NOT MATCHED THEN INSERT (k) VALUES (s.k) WHEN NOT MATCHED BY SOURCE THEN DELETE",
 		"SHOW TABLES IN a WHERE name > 'b' LIMIT 2", "DROP TAG a ON b", "CREATE MATERIALIZED VIEW v WITH (a = true) AS SELECT 1;;",
 	} {
 		f.Add(text)
@@ -203,6 +224,13 @@ func FuzzParseCommand(f *testing.F) {
 		case *Update:
 			for _, a := range c.Set {
 				expressions = append(expressions, a.Value)
+			}
+		case *Merge:
+			expressions = append(expressions, c.On)
+			for _, clause := range c.Clauses {
+				if expressions = append(expressions, clause.Values...); clause.And != nil {
+					expressions = append(expressions, clause.And)
+				}
 			}
 		case *Insert:
 			part = c.Query

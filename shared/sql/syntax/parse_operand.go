@@ -179,7 +179,17 @@ func (p *parser) word() (Expr, error) {
 		p.mark(keyword)
 		p.next++
 		x, err := p.expr(precNot)
+		if e, ok := x.(*Exists); ok {
+			return &Exists{position: pos, Query: e.Query, Not: !e.Not}, err
+		}
 		return &Unary{position: pos, Op: Not, X: x}, err
+	case "EXISTS":
+		if p.queries && p.peekAt(1).isOp("(") {
+			p.mark(keyword)
+			p.next++
+			q, err := p.nested()
+			return &Exists{position: pos, Query: q}, err
+		}
 	case "CAST", "TRY_CAST", "SAFE_CAST":
 		if p.peekAt(1).isOp("(") {
 			return p.cast(kw != "CAST")

@@ -1,6 +1,10 @@
 package syntax
 
-import "tiltyard/shared/sql"
+import (
+	"slices"
+
+	"tiltyard/shared/sql"
+)
 
 // query parses a query. Queries in queries count for the limit on nesting.
 func (p *parser) query() (*Query, error) {
@@ -90,32 +94,36 @@ func (p *parser) beginsQuery() bool {
 	return false
 }
 
-// body parses bodies with UNION between them, which associates to the left.
+// body parses bodies with UNION and EXCEPT between them.
 func (p *parser) body() (Body, error) {
-	left, err := p.term()
-	if err != nil {
-		return nil, err
-	}
-	for {
-		t := p.peek()
-		if !p.takeWords("UNION") {
-			return left, nil
-		}
-		u := &Union{position: position(t.pos), L: left, All: p.takeWords("ALL")}
-		if !u.All {
-			p.takeWords("DISTINCT")
-		}
-		if u.R, err = p.term(); err != nil {
-			return nil, err
-		}
-		if err := p.node(t.pos); err != nil {
-			return nil, err
-		}
-		left = u
-	}
+	return p.operation(func() (Body, error) { return p.operation(p.term, Intersect) }, Union, Except)
 }
 
-// term parses a body without UNION.
+// operation parses operands with some operators between them, which associate to the left.
+func (p *parser) operation(operand func() (Body, error), operators ...SetOperator) (Body, error) {
+	left, err := operand()
+	for err == nil {
+		t := p.peek()
+		at := slices.IndexFunc(operators, func(op SetOperator) bool { return p.takeWords(string(op)) })
+		if at < 0 {
+			return left, nil
+		}
+		o := &SetOperation{position: position(t.pos), Op: operators[at], L: left, All: p.takeWords("ALL")}
+		if o.All && o.Op != Union {
+			return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "%s ALL (%s has each row once)", o.Op, o.Op)
+		}
+		if !o.All {
+			p.takeWords("DISTINCT")
+		}
+		if o.R, err = operand(); err == nil {
+			err = p.node(t.pos)
+		}
+		left = o
+	}
+	return nil, err
+}
+
+// term parses a body without operators.
 func (p *parser) term() (Body, error) {
 	t := p.peek()
 	switch {
@@ -228,9 +236,9 @@ func (p *parser) output() (Output, error) {
 		return Output{}, p.wholeRows()
 	case w == "TOP" || w == "FROM":
 		return Output{}, unsupportedInStatement(t)
-	case (t.kind == tokWord || t.kind == tokQuoted) && p.peekAt(1).isOp(".") && p.peekAt(2).isOp("*"):
-		p.next += 3
-		return Output{Of: &Name{Text: t.text, Quoted: t.kind == tokQuoted}}, p.wholeRows()
+	}
+	if of := p.wholeSource(); of != nil {
+		return Output{Of: of}, p.wholeRows()
 	}
 	first := p.next
 	e, err := p.expr(precNone)
@@ -254,6 +262,21 @@ func (p *parser) output() (Output, error) {
 		out.Name, err = e.String(), nil
 	}
 	return out, err
+}
+
+// wholeSource reads source.*, and returns the name of the source, or nil if something else comes next.
+func (p *parser) wholeSource() (of []Name) {
+	for n := 0; ; n += 2 {
+		t := p.peekAt(n)
+		switch {
+		case t.isOp("*") && n > 0:
+			p.next += n + 1
+			return of
+		case t.kind != tokWord && t.kind != tokQuoted || !p.peekAt(n+1).isOp("."):
+			return nil
+		}
+		of = append(of, Name{Text: t.text, Quoted: t.kind == tokQuoted})
+	}
 }
 
 // wholeRows refuses what may follow * in other engines.

@@ -130,12 +130,25 @@ func (p *parser) table() (_ Source, err error) {
 			return nil, err
 		}
 	}
-	if p.peek().keyword() == "BRANCH" && p.peekAt(1).kind == tokString {
-		p.next++
-		t.Branch = p.take().text
+	t.Branch, _ = p.textAfter("BRANCH")
+	at, tagged := p.peek().pos, false
+	switch t.Tag, tagged = p.textAfter("TAG"); {
+	case tagged && (t.Version != nil || t.Branch != ""):
+		return nil, sql.Errorf(sql.ErrSyntax, at, "TAG with VERSION AS OF or BRANCH: a tag names the version of a branch")
+	case tagged && t.Tag == "":
+		return nil, sql.Errorf(sql.ErrSyntax, at, "TAG '': the name of a tag has at least one letter")
 	}
 	t.Alias, err = p.alias()
 	return t, err
+}
+
+// textAfter reads a word and a text behind it, if both come next.
+func (p *parser) textAfter(word string) (text string, ok bool) {
+	if p.peek().keyword() != word || p.peekAt(1).kind != tokString {
+		return "", false
+	}
+	p.next++
+	return p.take().text, true
 }
 
 // tableName reads a part of the name of a table. Without quotes it has no upper-case letters, which other engines would

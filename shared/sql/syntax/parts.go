@@ -1,5 +1,7 @@
 package syntax
 
+import "strings"
+
 // Conjuncts returns the operands of the outermost ANDs of a condition, or none for nil.
 func Conjuncts(e Expr) []Expr {
 	if e == nil {
@@ -33,4 +35,26 @@ func Meant(e Expr, outputs []Output) Expr {
 		}
 	}
 	return e
+}
+
+// Is reports whether a name in a text is a name. With fold, one without quotes may differ from it in case.
+func (n Name) Is(name string, fold bool) bool {
+	if fold && !n.Quoted {
+		return strings.EqualFold(name, n.Text)
+	}
+	return name == n.Text
+}
+
+// EndsWith reports whether names in a text are the last parts of the name of a source.
+func EndsWith(source []string, written []Name, fold bool) bool {
+	from := len(source) - len(written)
+	if from < 0 {
+		return false
+	}
+	for i, name := range written {
+		if !name.Is(source[from+i], fold) {
+			return false
+		}
+	}
+	return true
 }

@@ -84,6 +84,9 @@ func (e *InQuery) String() string {
 	return childString(e.X, precCompare-1) + " " + notWord(e.Not) + "IN (SELECT …)"
 }
 
+// String prints the words, but not the query.
+func (e *Exists) String() string { return notWord(e.Not) + "EXISTS (SELECT …)" }
+
 // String prints parentheses around the query, but not the query.
 func (e *Scalar) String() string { return "(SELECT …)" }
 
@@ -177,6 +180,10 @@ func precedenceOf(e Expr) precedence {
 			return precNot
 		}
 		return precProduct
+	case *Exists:
+		if e.Not {
+			return precNot
+		}
 	case *Binary:
 		if e.Grouped {
 			return precCast + 1

@@ -21,7 +21,7 @@ type Statement struct {
 // A Query is a body with what precedes and follows it:
 //
 //	[WITH name [(column, …)] AS (query), …]
-//	SELECT … | VALUES … | (query) | body UNION [ALL] body
+//	SELECT … | VALUES … | (query) | body {UNION [ALL] | EXCEPT | INTERSECT} body
 //	[ORDER BY expr [ASC | DESC] [NULLS FIRST | NULLS LAST], …]
 //	[LIMIT n] [OFFSET n]
 type Query struct {
@@ -38,7 +38,7 @@ type Common struct {
 	Query   *Query
 }
 
-// A Body is a *Block, *Values, *Union or a *Query in parentheses.
+// A Body is a *Block, *Values, *SetOperation or a *Query in parentheses.
 type Body interface{ Pos() int }
 
 // A Block is SELECT without what follows it in a query:
@@ -59,7 +59,7 @@ type Block struct {
 type Output struct {
 	Name string // without AS: the last name of a path, or the text of another expression
 	Expr Expr   // nil for *
-	Of   *Name  // the source of *; nil: all sources
+	Of   []Name // the source of *; nil: all sources
 }
 
 // Values are rows of expressions without a table.
@@ -68,12 +68,23 @@ type Values struct {
 	Rows [][]Expr // at least one row of at least one column, all of the same length
 }
 
-// A Union has the rows of two bodies.
-type Union struct {
+// A SetOperation has rows of two bodies. Nulls are equal.
+type SetOperation struct {
 	position
+	Op   SetOperator
 	L, R Body
-	All  bool // equal rows stay
+	All  bool // equal rows stay; only of UNION
 }
+
+// A SetOperator decides which rows of two bodies are in the result.
+type SetOperator string
+
+// The operators: the rows of both, those on both sides, and those on the left only. INTERSECT binds more strongly.
+const (
+	Union     SetOperator = "UNION"
+	Intersect SetOperator = "INTERSECT"
+	Except    SetOperator = "EXCEPT"
+)
 
 // Pos returns the byte offset of the body.
 func (q *Query) Pos() int { return q.Body.Pos() }
@@ -87,6 +98,7 @@ type Table struct {
 	Name    []Name
 	Version *int64 // nil: the latest
 	Branch  string // "" for main
+	Tag     string // names a branch and a version; "" with Version or Branch, or without all three
 	Alias   Alias
 }
 
@@ -99,7 +111,7 @@ type Derived struct {
 
 // An Alias is the name by which expressions refer to a source.
 type Alias struct {
-	Name    *Name  // nil: the last part of the name of the table
+	Name    *Name  // nil: the name of the table, or its last parts
 	Columns []Name // the names of the columns; nil: those of the source
 }
 
@@ -129,6 +141,13 @@ const (
 type InQuery struct {
 	position
 	X     Expr
+	Query *Query
+	Not   bool
+}
+
+// An Exists is [NOT] EXISTS (query).
+type Exists struct {
+	position
 	Query *Query
 	Not   bool
 }
@@ -226,8 +245,8 @@ func (p *parser) count(clause string) (*int64, error) {
 // tables.
 func unsupportedInStatement(t token) error {
 	switch t.keyword() {
-	case "INTERSECT", "EXCEPT", "OVER", "WINDOW", "QUALIFY", "LATERAL", "PIVOT", "UNPIVOT", "FETCH", "TABLESAMPLE", "NATURAL", "ROLLUP", "CUBE", "GROUPING", "RECURSIVE", "EXISTS":
+	case "OVER", "WINDOW", "QUALIFY", "LATERAL", "PIVOT", "UNPIVOT", "FETCH", "TABLESAMPLE", "NATURAL", "ROLLUP", "CUBE", "GROUPING", "RECURSIVE":
 		return sql.Errorf(sql.ErrUnsupported, t.pos, "%s (DuckDB, DataFusion and Spark run such queries over the same table)", t.keyword())
 	}
-	return sql.Errorf(sql.ErrSyntax, t.pos, "%s: a query is [WITH …] SELECT [DISTINCT] columns FROM sources [WHERE condition] [GROUP BY …] [HAVING condition] [UNION …] [ORDER BY …] [LIMIT n] [OFFSET n]", t.describe())
+	return sql.Errorf(sql.ErrSyntax, t.pos, "%s: a query is [WITH …] SELECT [DISTINCT] columns FROM sources [WHERE condition] [GROUP BY …] [HAVING condition] [UNION | INTERSECT | EXCEPT …] [ORDER BY …] [LIMIT n] [OFFSET n]", t.describe())
 }

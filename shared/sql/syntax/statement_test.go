@@ -36,6 +36,11 @@ func TestParseStatement(t *testing.T) {
 		{"(SELECT a FROM t ORDER BY a LIMIT 1) UNION ALL VALUES (1), (2) UNION SELECT b FROM u ORDER BY 1 OFFSET 1 ROWS", nil, "(((SELECT a AS a FROM t ORDER BY a LIMIT 1) UNION ALL VALUES (1), (2)) UNION SELECT b AS b FROM u) ORDER BY 1 OFFSET 1"},
 		{"SELECT CAST((SELECT max(b) FROM u) AS varchar) AS m FROM t WHERE a::int8 > 1", nil, "SELECT CAST((SELECT …) AS string) AS m FROM t WHERE CAST(a AS bigint) > 1"},
 		{"SELECT d.a FROM (SELECT a FROM t) AS d (a) JOIN (VALUES (1, 'x')) v (n, s) ON v.n = d.a", nil, "SELECT d.a AS a FROM ((SELECT a AS a FROM t) AS d(a) INNER (VALUES (1, 'x')) AS v(n, s) ON v.n = d.a)"},
+		{"SELECT 1 EXCEPT SELECT 2 INTERSECT SELECT 3 UNION ALL SELECT 4", nil, "((SELECT 1 AS 1 EXCEPT (SELECT 2 AS 2 INTERSECT SELECT 3 AS 3)) UNION ALL SELECT 4 AS 4)"},
+		{"(VALUES (1) INTERSECT DISTINCT VALUES (2) INTERSECT VALUES (3)) EXCEPT (SELECT 1 LIMIT 1) ORDER BY 1 LIMIT 2", nil, "((((VALUES (1) INTERSECT VALUES (2)) INTERSECT VALUES (3))) EXCEPT (SELECT 1 AS 1 LIMIT 1)) ORDER BY 1 LIMIT 2"},
+		{"SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM u) AND (exists (VALUES (1)) OR NOT (NOT EXISTS ((SELECT 1))))", nil, "SELECT a AS a FROM t WHERE NOT EXISTS (SELECT …) AND (EXISTS (SELECT …) OR EXISTS (SELECT …))"},
+		{"SELECT n.t.a, n.t.*, t.*, n.t.b.c FROM n.t", nil, "SELECT n.t.a AS a, n.t.*, t.*, n.t.b.c AS c FROM n.t"},
+		{"SELECT a FROM t TAG 'it''s' AS x, u TAG 'v' tag, w tag", nil, "SELECT a AS a FROM ((t TAG it's AS x INNER u TAG v AS tag) INNER w AS tag)"},
 	} {
 		s, err := ParseStatement(c.text, c.parameters)
 		if err != nil {
@@ -84,12 +89,17 @@ func TestParseStatementNamesTheMistake(t *testing.T) {
 		"SELECT a FROM t JOIN u":                          "expected ON or USING",
 		"SELECT a FROM t JOIN u USING":                    "in parentheses",
 		"SELECT a FROM t NATURAL JOIN u":                  "NATURAL",
-		"SELECT a FROM t INTERSECT SELECT a FROM u":       "INTERSECT (DuckDB",
+		"SELECT a FROM t INTERSECT ALL SELECT a FROM u":   "INTERSECT ALL",
+		"SELECT a FROM t EXCEPT ALL SELECT a FROM u":      "EXCEPT ALL",
+		"SELECT a FROM t TAG 'a' BRANCH 'b'":              "\"BRANCH\"",
+		"SELECT a FROM t BRANCH 'b' TAG 'a'":              "a tag names the version of a branch",
+		"SELECT a FROM t VERSION AS OF 1 TAG 'a'":         "a tag names the version of a branch",
+		"SELECT a FROM t TAG ''":                          "at least one letter",
 		"SELECT a, row_number() OVER (ORDER BY a) FROM t": "OVER after a function call",
 		"WITH RECURSIVE q AS (SELECT 1) SELECT * FROM q":  "RECURSIVE",
 		"SELECT a FROM range(3)":                          "functions in FROM",
 		"SELECT a FROM t, UNNEST(b)":                      "UNNEST in FROM",
-		"SELECT a FROM t WHERE EXISTS (SELECT 1)":         "EXISTS",
+		"SELECT a FROM t WHERE EXISTS (a)":                "a query is",
 		"SELECT a FROM t WHERE a = (SELECT 1":             "expected \")\"",
 		"SELECT a FROM t GROUP BY ROLLUP (a)":             "ROLLUP",
 		"SELECT * EXCEPT (a) FROM t":                      "* EXCEPT",
@@ -115,6 +125,7 @@ func FuzzParseStatement(f *testing.F) {
 	f.Add("EXPLAIN SELECT a, b + $n AS c FROM n.t VERSION AS OF 1 WHERE a > $n AND b = $t ORDER BY a DESC LIMIT 1 OFFSET 2", "it's", "-1.5e3")
 	f.Add("SELECT * FROM \"a b\" BRANCH 'x' WHERE $t LIKE 'a' ORDER BY distance(v, [$n, 1]) LIMIT 2", "\\'", "7")
 	f.Add("WITH q (a) AS (SELECT 1) SELECT DISTINCT x.*, count(*) FROM q x LEFT JOIN (VALUES (1)) v USING (a) WHERE a IN (SELECT 1) GROUP BY a HAVING a > $n UNION ALL (SELECT 2) ORDER BY 1", "", "1")
+	f.Add("SELECT n.t.*, a.b.c.d FROM n.t TAG 'x' WHERE NOT EXISTS (SELECT 1) AND NOT a INTERSECT SELECT 1 EXCEPT VALUES ($n)", "", "1")
 	f.Fuzz(func(t *testing.T, text, value, number string) {
 		parameters := map[string]Expr{}
 		if strings.Contains(text, "$t") && utf8.ValidString(value) {
@@ -200,10 +211,10 @@ func (d *describer) body(b Body) {
 		for i, row := range b.Rows {
 			d.WriteString([]string{"VALUES ", ", "}[min(i, 1)] + "(" + joinExprs(row) + ")")
 		}
-	case *Union:
+	case *SetOperation:
 		d.WriteString("(")
 		d.body(b.L)
-		d.WriteString(" UNION ")
+		d.WriteString(" " + string(b.Op) + " ")
 		d.word(b.All, "ALL ")
 		d.body(b.R)
 		d.WriteString(")")
@@ -219,7 +230,10 @@ func (d *describer) block(b *Block) {
 		d.word(i > 0, ", ")
 		switch {
 		case out.Of != nil:
-			d.WriteString(out.Of.Text + ".*")
+			for _, part := range out.Of {
+				d.WriteString(part.Text + ".")
+			}
+			d.WriteString("*")
 		case out.Expr == nil:
 			d.WriteString("*")
 		default:
@@ -252,6 +266,7 @@ func (d *describer) source(s Source) {
 			fmt.Fprintf(d, " VERSION %d", *s.Version)
 		}
 		d.word(s.Branch != "", " BRANCH "+s.Branch)
+		d.word(s.Tag != "", " TAG "+s.Tag)
 		d.alias(s.Alias)
 	case *Derived:
 		d.WriteString("(")
