@@ -22,16 +22,19 @@ type column struct {
 
 // answer returns rows of columns, all of one length.
 func answer(version int64, columns ...column) *protocol.Rows {
+	batch := batchOf(columns)
+	return &protocol.Rows{Schema: batch.Schema(), Version: version, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+}
+
+// batchOf returns columns as a batch.
+func batchOf(columns []column) arrow.RecordBatch {
 	fields, arrays := make([]arrow.Field, len(columns)), make([]arrow.Array, len(columns))
 	for i, c := range columns {
 		arrays[i] = arrayOf(c.values)
 		_, nullable := c.values.([]*int64)
 		fields[i] = arrow.Field{Name: c.name, Type: arrays[i].DataType(), Nullable: nullable}
 	}
-	schema := arrow.NewSchema(fields, nil)
-	return &protocol.Rows{Schema: schema, Version: version, Batches: func(yield func(arrow.RecordBatch, error) bool) {
-		yield(array.NewRecordBatch(schema, arrays, int64(arrays[0].Len())), nil)
-	}}
+	return array.NewRecordBatch(arrow.NewSchema(fields, nil), arrays, int64(arrays[0].Len()))
 }
 
 func arrayOf(values any) arrow.Array {

@@ -58,7 +58,12 @@ func TestCommandsChangeTables(t *testing.T) {
 
 	d.wants("CREATE TAG first ON a.t VERSION AS OF 2", `{"status":"created tag first of a.t"}`)
 	d.wants("SHOW TAGS a.t", `{"branch":"","name":"first","version":2}`)
-	d.does("DROP TAG first ON a.t", "CREATE BRANCH trial ON a.t", "INSERT INTO a.t BRANCH 'trial' (id) VALUES (9)")
+	d.does("DROP TAG first ON a.t", "CREATE BRANCH trial ON a.t", "INSERT INTO a.t BRANCH 'trial' (id) VALUES (9)", "CREATE TAG 'of-trial' ON a.t VERSION AS OF 10 BRANCH 'trial'", "INSERT INTO a.t BRANCH 'trial' (id) VALUES (10)")
+	d.wants("SELECT id FROM a.t TAG 'of-trial' ORDER BY id", `{"id":1} {"id":9}`)
+	d.wants("SELECT old.id, new.id AS other FROM a.t TAG 'of-trial' AS old RIGHT JOIN a.t BRANCH 'trial' AS new USING (id) ORDER BY 2", `{"id":1,"other":1} {"id":9,"other":9} {"id":null,"other":10}`)
+	d.refuses("SELECT id FROM a.t TAG 'nope'", protocol.TableTagNotFound, "nope")
+	d.refuses("SELECT count(*) AS n FROM a.t TAG 'nope', a.t AS u", protocol.TableTagNotFound, "nope")
+	d.does("DROP TAG 'of-trial' ON a.t", "DELETE FROM a.t BRANCH 'trial' WHERE id = 10")
 	if got := d.does("SHOW BRANCHES a.t"); !strings.Contains(got, `"name":"trial"`) {
 		t.Errorf("got %s", got)
 	}
@@ -94,7 +99,6 @@ func TestCommandsThatCannotRunNameTheMistake(t *testing.T) {
 		want string
 	}{
 		{"BEGIN", protocol.Unsupported, "atomic commit"},
-		{"MERGE INTO t USING u ON a = b", protocol.Unsupported, "MergeInsertIntoTable"},
 		{"DELETE FROM nope WHERE true", protocol.TableNotFound, "nope"},
 		{"DELETE FROM t WHERE nope", protocol.InvalidInput, "nope"},
 		{"DELETE FROM t", protocol.InvalidInput, "byte 13"},

@@ -124,24 +124,29 @@ func (in *statement) part(p *syntax.Part) *queryapi.StatementRequest {
 	return &req
 }
 
-// admit makes the checks that the handler makes before it calls a service: of the rights to the operation, of the id
-// and of the request. The returned context is for the work. The audit has the operation instead of the statement.
+// admit makes the checks of permit. The audit has the operation instead of the statement.
 func admit(ctx context.Context, operation string, req protocol.Request) (context.Context, error) {
 	op, known := operations.Lookup(operation)
 	if !known {
 		return nil, protocol.Errorf(protocol.Internal, "no operation is called %s", operation)
 	}
-	id := req.RequestCommon().ID
-	if err := protocol.CheckID(id); err != nil {
+	if err := protocol.CheckID(req.RequestCommon().ID); err != nil {
 		return nil, err
 	}
-	httpapi.Performs(ctx, op, id)
+	httpapi.Performs(ctx, op, req.RequestCommon().ID)
+	return permit(ctx, op, req)
+}
+
+// permit makes the checks that the handler makes before it calls a service: of the rights to the operation and of the
+// request. The returned context is for the work.
+func permit(ctx context.Context, op protocol.Operation, req protocol.Request) (context.Context, error) {
+	id := req.RequestCommon().ID
 	if principal := auth.FromContext(ctx); principal != nil && !auth.Limited(ctx) { // else policies decide
 		if err := auth.Authorize(principal, op); err != nil {
 			return nil, err
 		}
 	}
-	if err := auth.Admit(ctx, operation, id); err != nil {
+	if err := auth.Admit(ctx, op.Name, id); err != nil {
 		return nil, err
 	}
 	if v, ok := req.(interface{ Validate() error }); ok {

@@ -57,7 +57,7 @@ func (s *Service) inserted(ctx context.Context, in *statement, c *syntax.Insert,
 	} else {
 		width = len(c.Values[0])
 	}
-	columns, err := s.columnsOf(ctx, req)
+	columns, err := s.columnsOf(ctx, req.ID, req.Branch)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func (s *Service) inserted(ctx context.Context, in *statement, c *syntax.Insert,
 }
 
 // columnsOf returns the columns of a table, or nil if it is only declared.
-func (s *Service) columnsOf(ctx context.Context, req *dataapi.InsertRequest) (*arrow.Schema, error) {
-	return tables.Inspect(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*arrow.Schema, error) {
+func (s *Service) columnsOf(ctx context.Context, id []string, branch string) (*arrow.Schema, error) {
+	return tables.Inspect(ctx, s.tables.Open(id, branch), func(ctx context.Context, t tables.Table) (*arrow.Schema, error) {
 		columns, _, err := t.Columns(ctx)
 		if engine.IsDeclared(err) {
 			return nil, nil

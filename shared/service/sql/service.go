@@ -36,19 +36,20 @@ type Service struct {
 
 // New returns the service over tables. The limits apply to the rows that statements write.
 func New(tables tables.Tables, keeper *maintain.Keeper, limits arrowipc.Limits) *Service {
-	return &Service{
+	s := &Service{
 		tables:      tables,
 		namespaces:  namespace.New(tables.Names, tables.Jobs),
 		names:       table.New(tables),
 		maintenance: table.NewMaintenance(tables, keeper),
 		data:        data.New(tables, limits),
-		queries:     query.New(tables),
 		indices:     index.New(tables),
 		columns:     schema.New(tables, limits),
 		versions:    version.New(tables),
 		refs:        ref.New(tables),
 		views:       view.New(tables),
 	}
+	s.queries = query.New(tables).With(s.information)
+	return s
 }
 
 // maxBody bounds the bytes of a request: parameters may be long vectors.

@@ -145,8 +145,7 @@ func (s *Service) describeColumns(ctx context.Context, common protocol.Common, b
 	var names, types, nullable []string
 	if found.Schema != nil {
 		for _, f := range found.Schema.Fields {
-			names, types = append(names, f.Name), append(types, f.Type.String())
-			nullable = append(nullable, map[bool]string{true: "YES", false: "NO"}[f.Nullable])
+			names, types, nullable = append(names, f.Name), append(types, f.Type.String()), append(nullable, yesNo(f.Nullable))
 		}
 	}
 	version := int64(0)
