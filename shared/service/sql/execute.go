@@ -69,6 +69,8 @@ func (s *Service) run(ctx context.Context, in *statement, command syntax.Command
 		return s.update(ctx, in, c)
 	case *syntax.Insert:
 		return s.insert(ctx, in, c)
+	case *syntax.Merge:
+		return s.merge(ctx, in, c)
 	case *syntax.CreateTable:
 		return s.createTable(ctx, in, c)
 	case *syntax.CreateNamespace:

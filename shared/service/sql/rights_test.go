@@ -32,6 +32,8 @@ var commandsOf = []struct {
 	{"UPDATE t SET id = 1", []string{"UpdateTable"}},
 	{"INSERT INTO t VALUES (1)", []string{"InsertIntoTable"}},
 	{"INSERT INTO t SELECT id FROM t", []string{"InsertIntoTable", "QueryTable"}},
+	{"MERGE INTO t USING t AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *", []string{"MergeInsertIntoTable", "QueryTable"}},
+	{"MERGE INTO t USING (SELECT count(*) AS id FROM t) AS s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *", []string{"MergeInsertIntoTable", "QueryTable"}},
 	{"CREATE TABLE new (id int)", []string{"CreateTable"}},
 	{"CREATE TABLE new AS SELECT id FROM t", []string{"CreateTable", "QueryTable"}},
 	{"CREATE OR REPLACE TABLE t (id int)", []string{"CreateTable"}},
