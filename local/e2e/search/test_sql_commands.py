@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 
 import lance
@@ -67,6 +68,55 @@ def test_rows_are_those_that_native_lance_reads(sql, opens):
     assert sorted(sql.native("u").to_table().to_pylist(), key=lambda row: row["id"]) == [{"id": 3, "name": "it's"}, {"id": 30, "name": "IT'S"}]
 
 
+@pytest.mark.engine
+def test_merges_are_those_of_native_lance(wire, sql, outside):
+    rng = random.Random(7)
+
+    def rows(ids: list[int]) -> pa.Table:
+        return pa.table({
+            "id": pa.array(ids, pa.int64()),
+            "n": pa.array([rng.choice([None, *range(6)]) for _ in ids], pa.int32()),
+            "name": pa.array([rng.choice(["a", "b", None]) for _ in ids], pa.string()),
+        })
+
+    for i in range(20):
+        old, new = rows(rng.sample(range(60), 40)), rows(rng.sample([None, *range(30, 90)], 25))
+        path = outside / f"merge-{sql.space}"
+        native = lance.write_dataset(old, path / f"native{i}.lance")
+        for name, table in (("t", old), ("s", new)):
+            lance.write_dataset(table, path / f"{name}{i}.lance")
+            assert wire.post(f"/v1/table/{sql.space}${name}{i}/register", {"location": str(path / f"{name}{i}.lance")}).status == 200
+        merge, text = native.merge_insert("id"), f"MERGE INTO t{i} AS t USING s{i} AS s ON t.id = s.id"
+        kind = rng.randrange(3)
+        if kind == 0:
+            merge, text = merge.when_matched_update_all(), text + " WHEN MATCHED THEN UPDATE SET *"
+        elif kind == 1:
+            condition = rng.choice(["{s}.n > {t}.n", "{s}.name = 'a' OR {t}.n IS NULL", "{t}.id % 2 = 0"])
+            merge = merge.when_matched_update_all(condition=condition.format(s="source", t="target"))
+            text += f" WHEN MATCHED AND {condition.format(s='s', t='t')} THEN UPDATE SET *"
+        if kind == 2 or rng.random() < 0.5:
+            merge, text = merge.when_not_matched_insert_all(), text + " WHEN NOT MATCHED THEN INSERT *"
+        if rng.random() < 0.4:
+            condition = rng.choice([None, "n > 2", "name IS NULL AND id < 20"])
+            merge = merge.when_not_matched_by_source_delete(condition)
+            text += f" WHEN NOT MATCHED BY SOURCE{' AND ' + condition if condition else ''} THEN DELETE"
+        done = merge.execute(new)
+        assert sql(text) == [{"count": done["num_updated_rows"] + done["num_inserted_rows"] + done["num_deleted_rows"]}], text
+        want = lance.dataset(path / f"native{i}.lance").to_table().to_pylist()
+        assert sorted(map(repr, sql.native(f"t{i}").to_table().to_pylist())) == sorted(map(repr, want)), text
+
+
+def test_information_schema_has_the_tables_of_the_catalog(sql):
+    sql("CREATE TABLE t (id int NOT NULL, at timestamp)")
+    sql("CREATE VIEW v AS SELECT id FROM t")
+    inside = f"WHERE table_schema = '{sql.space}' ORDER BY 1"
+    assert sql(f"SELECT table_name, table_type FROM information_schema.tables {inside}") == [{"table_name": "t", "table_type": "BASE TABLE"}, {"table_name": "v", "table_type": "VIEW"}]
+    assert sql(f"SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable AS c FROM information_schema.columns {inside}") == [
+        {"c": "t.at Timestamp(µs) YES"}, {"c": "t.id Int32 NO"}, {"c": "v.id Int32 NO"},
+    ]
+    assert sql(f"SELECT schema_name FROM information_schema.schemata WHERE schema_name = '{sql.space}'") == [{"schema_name": sql.space}]
+
+
 def test_columns_tags_branches_and_indices(sql, opens):
     sql("CREATE TABLE t (id int, x float)")
     sql("INSERT INTO t VALUES (1, 1), (2, 2)")
@@ -78,6 +128,7 @@ def test_columns_tags_branches_and_indices(sql, opens):
     sql("CREATE TAG 'v-2' ON t VERSION AS OF 2")
     sql("CREATE BRANCH trial ON t")
     sql("INSERT INTO t BRANCH 'trial' VALUES (3, 3, 'm')")
+    assert sql("SELECT id, x FROM t TAG 'v-2' ORDER BY id") == [{"id": 1, "x": 1.0}, {"id": 2, "x": 2.0}]
     native = sql.native("t")
     assert native.schema == pa.schema([("id", pa.int64()), ("y", pa.float32()), pa.field("note", pa.string(), nullable=False)])
     assert native.tags.list()["v-2"]["version"] == 2

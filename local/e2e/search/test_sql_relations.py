@@ -121,6 +121,8 @@ def block(rng: random.Random, count: int, depth: int = 0) -> str:
     if depth < 2 and rng.random() < 0.1:
         s = rng.choice(of)
         where.append(f"{s}.{rng.choice(['k', 'n'])} {rng.choice(['=', '<', '<>'])} (SELECT max(i.n) FROM {{{rng.choice(list(TABLES))}}} AS i WHERE {condition(rng, ['i'])})")
+    if depth < 2 and rng.random() < 0.1:
+        where.append(f"{rng.choice(['EXISTS', 'EXISTS', 'NOT EXISTS'])} (SELECT {rng.choice(['*', '1', 'i.name'])} FROM {{{rng.choice(list(TABLES))}}} AS i WHERE {condition(rng, ['i'])} AND i.n > {rng.randrange(-4, 6)})")
     after = f" FROM {text}" + (f" WHERE {' AND '.join(where)}" if where else "")
     if rng.random() < 0.35:
         keys = rng.sample([f"{s}.{c}" for s in of for c in ("k", "name", "ok", "day")], min(count - 1, rng.randrange(0, 3)))
@@ -137,6 +139,28 @@ def block(rng: random.Random, count: int, depth: int = 0) -> str:
     return f"SELECT {'DISTINCT ' if rng.random() < 0.2 else ''}{', '.join(columns(rng, of, count))}{after}"
 
 
+def combined(rng: random.Random, count: int) -> str:
+    """Bodies with operators between them, over columns of few values, so that many rows are on both sides."""
+    chosen = rng.sample(["k", "n", "ok", "day", "name"], count)
+    bodies = []
+    for _ in range(rng.randrange(2, 5)):
+        body = f"SELECT {', '.join(f's0.{c} AS c{i}' for i, c in enumerate(chosen))} FROM {{{rng.choice(list(TABLES))}}} AS s0"
+        bodies.append(body + (f" WHERE {condition(rng, ['s0'])}" if rng.random() < 0.5 else ""))
+    text = bodies[0]
+    for body in bodies[1:]:
+        if rng.random() < 0.2:
+            text = f"({text})"
+        text += f" {rng.choice(['UNION', 'UNION ALL', 'INTERSECT', 'INTERSECT', 'EXCEPT', 'EXCEPT'])} {body}"
+    return text
+
+
+def qualified(rng: random.Random, count: int) -> str:
+    """Columns behind the names of tables with their namespaces."""
+    left, right = rng.sample(list(TABLES), 2)
+    chosen = ", ".join(f"{{{rng.choice([left, right])}}}.{rng.choice(['id', 'k', 'n', 'name', 'ok'])} AS c{i}" for i in range(count))
+    return f"SELECT {chosen} FROM {{{left}}} {rng.choice(['JOIN', 'LEFT JOIN'])} {{{right}}} ON {{{left}}}.k = {{{right}}}.k WHERE {{{left}}}.n > {rng.randrange(-4, 4)} OR {{{right}}}.ok"
+
+
 def statement(rng: random.Random) -> str:
     count = rng.randrange(1, 5)
     kind = rng.random()
@@ -147,6 +171,10 @@ def statement(rng: random.Random) -> str:
     elif kind < 0.3:
         text = " UNION ".join([f"SELECT {', '.join(f's0.{c} AS c{i}' for i, c in enumerate(['id', 'name', 'x', 'day'][:count]))} FROM {{{t}}} AS s0 WHERE {condition(rng, ['s0'])}" for t in rng.sample(list(TABLES), 2)])
         text = text if rng.random() < 0.5 else text.replace("UNION", "UNION ALL")
+    elif kind < 0.4:
+        text = combined(rng, count)
+    elif kind < 0.45:
+        text = qualified(rng, count)
     else:
         text = block(rng, count)
     if rng.random() < 0.5:
