@@ -170,7 +170,7 @@ def test_mistakes_are_named(wire, space, place):
         (f"SELECT nope FROM {space}.t", 404, "nope"),
         (f"SELECT id FROM {space}.none", 404, "none"),
         (f"SELECT id FROM {space}.t JOIN u ON id", 404, "u"),
-        (f"SELECT id FROM {space}.t EXCEPT SELECT id FROM {space}.t", 501, "EXCEPT"),
+        (f"SELECT id FROM {space}.t EXCEPT ALL SELECT id FROM {space}.t", 501, "EXCEPT ALL"),
         ("BEGIN", 501, "BEGIN"),
         (f"SELECT id FROM {space}.t WHERE", 400, "expected an expression"),
         (f"SELECT id FROM {space}.t WHERE id = $x", 400, "$x"),
