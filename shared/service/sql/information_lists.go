@@ -167,15 +167,18 @@ func listViews(ctx context.Context, r *reading) error {
 		if !r.needs("view_definition") {
 			return r.add(ctx, append(columnsOf(all), column{values: queries})...)
 		}
-		err := atOnce(ctx, all, func(ctx context.Context, i int) error {
-			found, err := look(ctx, "DescribeView", &viewapi.Request{Common: r.in.of(all[i].id)}, r.service.views.DescribePlain)
-			if err == nil {
-				queries[i] = found.Query
-			}
-			return err
-		})
+		reqs := make([]*viewapi.Request, len(all))
+		for i, o := range all {
+			reqs[i] = &viewapi.Request{Common: r.in.of(o.id)}
+		}
+		views, err := lookAtOnce(ctx, "DescribeView", reqs, r.service.views.DescribePlain)
 		if err != nil {
 			return err
+		}
+		for i, view := range views {
+			if view != nil {
+				queries[i] = view.Query
+			}
 		}
 		return r.add(ctx, append(columnsOf(all), column{values: queries})...)
 	}, plainView)
@@ -184,11 +187,11 @@ func listViews(ctx context.Context, r *reading) error {
 // listColumns lists the columns of tables and views that the sender may describe.
 func listColumns(ctx context.Context, r *reading) error {
 	return r.described(ctx, func(all []object) error {
-		schemas := make([]*arrow.Schema, len(all))
-		err := atOnce(ctx, all, func(ctx context.Context, i int) (err error) {
-			schemas[i], err = look(ctx, "DescribeTable", &tableapi.DescribeRequest{Common: r.in.of(all[i].id)}, r.service.columnsShown)
-			return err
-		})
+		reqs := make([]*tableapi.DescribeRequest, len(all))
+		for i, o := range all {
+			reqs[i] = &tableapi.DescribeRequest{Common: r.in.of(o.id)}
+		}
+		schemas, err := lookAtOnce(ctx, "DescribeTable", reqs, r.service.columnsShown)
 		if err != nil {
 			return err
 		}
@@ -245,13 +248,28 @@ func (r *reading) described(ctx context.Context, each func([]object) error, kind
 	return nil
 }
 
-// atOnce calls a function for each object, and leaves out those that are hidden.
-func atOnce(ctx context.Context, all []object, work func(ctx context.Context, i int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for i := range all {
-		group.Go(func() error { return hidden(work(ctx, i)) })
+// lookAtOnce performs an operation several times at the same time. The answers about hidden objects are zero. The rights are
+// checked one after the other, because the access of a sender is not safe for concurrent use while it admits objects.
+func lookAtOnce[Req protocol.Request, Resp any](ctx context.Context, operation string, reqs []Req, serve func(context.Context, Req) (Resp, error)) ([]Resp, error) {
+	op, _ := operations.Lookup(operation)
+	allowed := make([]bool, len(reqs))
+	for i, req := range reqs {
+		_, err := permit(ctx, op, req)
+		if allowed[i] = err == nil; hidden(err) != nil {
+			return nil, err
+		}
 	}
-	return group.Wait()
+	answers := make([]Resp, len(reqs))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, req := range reqs {
+		if allowed[i] {
+			group.Go(func() (err error) {
+				answers[i], err = serve(ctx, req)
+				return hidden(err)
+			})
+		}
+	}
+	return answers, group.Wait()
 }
 
 // yesNo returns a truth value in the words of the standard of SQL.
