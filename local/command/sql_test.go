@@ -50,7 +50,7 @@ func TestSQLNamesTheMistake(t *testing.T) {
 		want string
 	}{
 		{[]string{"SELECT nope FROM p"}, 3, "nope"},
-		{[]string{"SELECT id FROM p EXCEPT SELECT 1"}, 6, "EXCEPT"},
+		{[]string{"SELECT id FROM p EXCEPT ALL SELECT 1"}, 6, "EXCEPT"},
 		{[]string{"SELECT id FROM p", "--param", "x"}, 2, "NAME=VALUE"},
 		{[]string{"SELECT id FROM p", "--param", "x=1", "--param", "x=2"}, 2, "twice"},
 		{[]string{"SELECT id FROM p", "--param", "x=@" + none}, 2, "--param x"},
