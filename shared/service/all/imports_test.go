@@ -150,7 +150,7 @@ var mayImport = map[string]string{
 	"shared/arrow/take/rowchunks":      "process/memory",
 	"shared/engine/indexbuild":         "engine/internal/document index/fulltext index lance protocol",
 	"shared/engine/internal/document":  "engine/apierror protocol index/fulltext/textcolumn lance/dataset",
-	"shared/engine/merge":              "process/memory engine/apierror arrow/take lance protocol sql",
+	"shared/engine/merge":              "process/memory process/scratch engine/apierror arrow/take lance protocol sql",
 	"shared/engine/apierror":           "lance protocol sql",
 
 	"shared/lance/dataset/alter":       "=lance lance/dataset/snapshot lance/operation lance/pb lance/schema process/memory arrow/take lance/datafile =lance/dataset lance/dataset/fragment lance/dataset/stage lance/rowid",
