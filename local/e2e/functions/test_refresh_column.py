@@ -27,6 +27,7 @@ def rows(start: int, count: int) -> pa.Table:
     })  # fmt: skip
 
 
+WAIT_SECONDS = 180
 COMPUTED = {"double": "id * 2", "loud": "upper(s)", "first": "l[1]", "title": "concat(st.title, s)", "one": "1"}
 
 
@@ -54,15 +55,20 @@ def fill(wire, db, path: str, **fields) -> dict:
     return finished(wire, begun.json["job_id"])
 
 
-def finished(wire, job: str) -> dict:
-    for _ in range(300):
-        told = wire.post("/v1/jobs/describe", {"job_id": job}).json
-        if told["job_state"] not in ("IN_PROGRESS", "QUEUED"):
-            assert told["job_state"] == "DONE", told
-            assert told["spec"]["column"]
-            return told["result"]
+def described(wire, job: str) -> dict:
+    """A job that has ended. Its messages may wait behind those of jobs that earlier tests have begun."""
+    end = time.monotonic() + WAIT_SECONDS
+    while (told := wire.post("/v1/jobs/describe", {"job_id": job}).json)["job_state"] in ("IN_PROGRESS", "QUEUED"):
+        assert time.monotonic() < end, told
         time.sleep(0.1)
-    raise AssertionError(told)
+    return told
+
+
+def finished(wire, job: str) -> dict:
+    told = described(wire, job)
+    assert told["job_state"] == "DONE", told
+    assert told["spec"]["column"]
+    return told["result"]
 
 
 def test_the_stock_client_fills_a_column(db, space):
@@ -134,12 +140,9 @@ def test_workers_share_the_rows_of_a_large_table(wire, db, space):
 
 
 def finished_badly(wire, job: str) -> dict:
-    for _ in range(300):
-        told = wire.post("/v1/jobs/describe", {"job_id": job}).json
-        if told["job_state"] == "FAILED":
-            return told
-        time.sleep(0.1)
-    raise AssertionError(told)
+    told = described(wire, job)
+    assert told["job_state"] == "FAILED", told
+    return told
 
 
 @pytest.mark.embedded("what native Lance does with files, which are the same everywhere")

@@ -34,7 +34,7 @@ class Desk:
         """Runs a statement whose work a job does, and waits for it."""
         (row,) = self(text)
         assert row["job_id"], row
-        end = time.monotonic() + 60
+        end = time.monotonic() + 180
         while (job := self.wire.post("/v1/jobs/describe", {"job_id": row["job_id"]}).json)["job_state"] == "IN_PROGRESS":
             assert time.monotonic() < end, job
             time.sleep(0.05)
