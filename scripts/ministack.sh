@@ -16,7 +16,8 @@ server=.tools/ministack-$(cksum <scripts/ministack.txt | cut -d ' ' -f 1)
 work=$(mktemp -d)
 pid=
 trap : INT TERM # the command ends, and then this does, by the next line
-trap 'if [ -n "$pid" ]; then kill "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; fi; rm -rf "$work"' EXIT
+# The server may have ended by the same signal as the command. Only the status of the command counts.
+trap 'if [ -n "$pid" ]; then kill "$pid" 2>/dev/null || :; wait "$pid" 2>/dev/null || :; fi; rm -rf "$work"' EXIT
 
 if [ ! -e "$server/ready" ]; then
 	echo 'installing MiniStack (once)' >&2
