@@ -9,8 +9,11 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// serverPort is the port on which the image listens.
-const serverPort = 10024
+// The ports on which the image listens: for HTTP, and for Flight SQL. The latter is also that of the load balancer.
+const (
+	serverPort = 10024
+	sqlPort    = 10025
+)
 
 // newContainers creates a Fargate service with the same handlers, which has no size limits for
 // bodies: one task behind a load balancer, for uploads and responses of any length. It uses the
@@ -23,12 +26,14 @@ func (s *Service) newContainers() {
 	role := s.newRole("Containers", n, log, "ecs-tasks.amazonaws.com")
 	s.storage.Jobs.GrantConsumeMessages(role)
 	environment := s.environment(n, 4096, 3600)
-	(*environment)["TILTYARD_LISTEN"] = jsii.String("0.0.0.0:10024")
+	(*environment)["TILTYARD_LISTEN"] = jsii.Sprintf("0.0.0.0:%d", serverPort)
+	(*environment)["TILTYARD_SQL_LISTEN"] = jsii.Sprintf("0.0.0.0:%d", sqlPort)
+	certificate := awscertificatemanager.Certificate_FromCertificateArn(s.Stack, jsii.String("ContainersCertificate"), &s.config.Certificate)
 	service := awsecspatterns.NewApplicationLoadBalancedFargateService(s.Stack, jsii.String("Containers"), &awsecspatterns.ApplicationLoadBalancedFargateServiceProps{
 		Vpc: s.publicNetwork(), AssignPublicIp: jsii.Bool(true), DesiredCount: jsii.Number(1),
 		Cpu: jsii.Number(2048), MemoryLimitMiB: jsii.Number(4096),
 		RuntimePlatform: &awsecs.RuntimePlatform{CpuArchitecture: s.cpu(), OperatingSystemFamily: awsecs.OperatingSystemFamily_LINUX()},
-		Certificate:     awscertificatemanager.Certificate_FromCertificateArn(s.Stack, jsii.String("ContainersCertificate"), &s.config.Certificate),
+		Certificate:     certificate,
 		SslPolicy:       awselasticloadbalancingv2.SslPolicy_RECOMMENDED_TLS,
 		IdleTimeout:     awscdk.Duration_Minutes(jsii.Number(30)),
 		CircuitBreaker:  &awsecs.DeploymentCircuitBreaker{Rollback: jsii.Bool(true)},
@@ -42,8 +47,30 @@ func (s *Service) newContainers() {
 	})
 	service.LoadBalancer().SetAttribute(jsii.String("routing.http.drop_invalid_header_fields.enabled"), jsii.String("true"))
 	service.TargetGroup().ConfigureHealthCheck(&awselasticloadbalancingv2.HealthCheck{Path: jsii.String("/readyz")})
+	s.serveSQL(service, certificate)
 	output(s.Stack, "ContainersUrl", "the same service without limits of size; give its certificate's name to the load balancer",
 		join("https://", service.LoadBalancer().LoadBalancerDnsName()))
+}
+
+// serveSQL lets drivers reach Flight SQL of the containers through the same load balancer, by TLS.
+func (s *Service) serveSQL(service awsecspatterns.ApplicationLoadBalancedFargateService, certificate awscertificatemanager.ICertificate) {
+	container := service.TaskDefinition().DefaultContainer()
+	container.AddPortMappings(&awsecs.PortMapping{ContainerPort: jsii.Number(sqlPort)})
+	listener := service.LoadBalancer().AddListener(jsii.String("Sql"), &awselasticloadbalancingv2.BaseApplicationListenerProps{
+		Port: jsii.Number(sqlPort), Protocol: awselasticloadbalancingv2.ApplicationProtocol_HTTPS,
+		Certificates: &[]awselasticloadbalancingv2.IListenerCertificate{certificate},
+		SslPolicy:    awselasticloadbalancingv2.SslPolicy_RECOMMENDED_TLS,
+	})
+	listener.AddTargets(jsii.String("Sql"), &awselasticloadbalancingv2.AddApplicationTargetsProps{
+		Port: jsii.Number(sqlPort), Protocol: awselasticloadbalancingv2.ApplicationProtocol_HTTP,
+		ProtocolVersion: awselasticloadbalancingv2.ApplicationProtocolVersion_GRPC,
+		Targets: &[]awselasticloadbalancingv2.IApplicationLoadBalancerTarget{service.Service().LoadBalancerTarget(&awsecs.LoadBalancerTargetOptions{
+			ContainerName: container.ContainerName(), ContainerPort: jsii.Number(sqlPort),
+		})},
+		HealthCheck: &awselasticloadbalancingv2.HealthCheck{Path: jsii.String("/grpc.health.v1.Health/Check"), HealthyGrpcCodes: jsii.String("0")},
+	})
+	output(s.Stack, "ContainersSqlUrl", "Flight SQL of the same service, for drivers; give the certificate's name to the load balancer",
+		joined(jsii.String("grpc+tls://"), service.LoadBalancer().LoadBalancerDnsName(), jsii.Sprintf(":%d", sqlPort)))
 }
 
 // cpu returns the configured processor architecture.

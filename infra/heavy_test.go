@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -111,6 +112,39 @@ func TestHeavyWorkCostsNothingUnlessAskedFor(t *testing.T) {
 	}
 	if len(storage.all("AWS::SQS::Queue")) != 2 {
 		t.Error("there is a queue for it")
+	}
+}
+
+// Drivers reach Flight SQL of the containers by TLS, through the load balancer.
+func TestContainersServeSQL(t *testing.T) {
+	_, service := synthesize(t, variants["everything"])
+	number := func(v any) string { return fmt.Sprint(v) }
+	var group string
+	for id, p := range service.all("AWS::ElasticLoadBalancingV2::TargetGroup") {
+		if p["ProtocolVersion"] == "GRPC" && number(p["Port"]) == "10025" && p["HealthCheckPath"] == "/grpc.health.v1.Health/Check" {
+			group = id
+		}
+	}
+	reached := false
+	for _, p := range service.all("AWS::ElasticLoadBalancingV2::Listener") {
+		action := p["DefaultActions"].([]any)[0].(map[string]any)
+		target, _ := action["TargetGroupArn"].(map[string]any)
+		reached = reached || target["Ref"] == group && p["Protocol"] == "HTTPS" && number(p["Port"]) == "10025"
+	}
+	if group == "" || !reached {
+		t.Errorf("target group %q, reached by a listener with TLS: %v", group, reached)
+	}
+	for id, p := range service.all("AWS::ECS::TaskDefinition") {
+		if !strings.HasPrefix(id, "ContainersTaskDef") {
+			continue
+		}
+		var ports []string
+		for _, mapping := range p["ContainerDefinitions"].([]any)[0].(map[string]any)["PortMappings"].([]any) {
+			ports = append(ports, number(mapping.(map[string]any)["ContainerPort"]))
+		}
+		if !slices.Equal(ports, []string{"10024", "10025"}) {
+			t.Errorf("the container has the ports %v", ports)
+		}
 	}
 }
 

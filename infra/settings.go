@@ -40,9 +40,9 @@ var made = map[string]string{
 // meaningless lists the server settings that are useless for functions, with the reasons.
 var meaningless = map[string]string{
 	"listen":          "functions listen on no port, and the container on the port of its load balancer",
-	"sql-listen":      "functions listen on no port, and the container only on the port of its load balancer",
-	"sql-certificate": "as sql-listen",
-	"sql-key":         "as sql-listen",
+	"sql-listen":      "functions listen on no port, and the container at 10025 behind its load balancer",
+	"sql-certificate": "the load balancer has the certificate",
+	"sql-key":         "as sql-certificate",
 	"token":           "everybody who may read the template of a stack would learn the token; api-keys holds hashes",
 	"vend-keys":       "its file holds keys that never expire; vending gives credentials for an hour and one table",
 	"access-log":      "the lines of functions are in their log groups",

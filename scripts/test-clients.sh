@@ -4,7 +4,7 @@
 # The arguments are those of pytest; E2E_TARGET selects the server or the functions.
 #
 # The script installs the clients once, at pinned versions: Python clients and pytest into .tools/clients-…,
-# npm, Maven and Cargo clients by scripts/npm.sh, jars.sh, pyspark.sh and crate.sh.
+# npm, Maven, Cargo and Go clients by scripts/npm.sh, jars.sh, pyspark.sh, crate.sh and adbc.sh.
 # No other script needs them. If a client cannot be installed, the script prints this and skips it.
 set -eu
 cd "$(dirname "$0")/.."
@@ -30,6 +30,13 @@ scripts/jars.sh local/clients/java >/dev/null || missing java
 scripts/jars.sh local/clients/jdbc >/dev/null || missing jdbc
 { scripts/jars.sh local/clients/spark && scripts/pyspark.sh -c ''; } >/dev/null || missing spark
 scripts/crate.sh local/clients/rust || missing rust
+scripts/adbc.sh >/dev/null || missing go
+if [ -z "${LANCEDB_CRATE:-}" ]; then
+	echo '*** the crate lancedb, which takes half an hour to compile, is NOT tested: LANCEDB_CRATE=1 tests it ***' >&2
+	E2E_WITHOUT="$E2E_WITHOUT lancedb-crate"
+else
+	scripts/crate.sh local/clients/lancedb || missing lancedb-crate
+fi
 # Older clients use the other packages of the environment, which may have no pip of its own.
 pip="$clients/bin/python -m pip"
 $pip --version >/dev/null 2>&1 || pip="${PYTHON:-python3} -m pip --python $clients/bin/python"

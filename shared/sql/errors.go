@@ -68,5 +68,8 @@ func At(err error, pos int) error {
 	return err
 }
 
+// Moved returns the error with another position.
+func (e *Error) Moved(pos int) *Error { return &Error{Pos: pos, Msg: e.Msg, kind: e.kind} }
+
 // NoPos marks an error whose caller sets the position with At.
 const NoPos = -1

@@ -157,7 +157,7 @@ func (f *foundRows) keys(ctx context.Context, hits []found) ([][]byte, error) {
 			return nil, err
 		}
 		at := uint64(len(keys))
-		part, err := f.by.keys(ctx, batch, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })
+		part, err := f.by.keys(ctx, batch, noLimit, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })
 		if err != nil {
 			return nil, err
 		}

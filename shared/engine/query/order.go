@@ -179,7 +179,8 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 		return nil, err
 	}
 	var all []arrow.RecordBatch
-	keys := sortkey.NewSorter(ctx, saturating(s.limit, s.offset), noLimit)
+	limit := saturating(s.limit, s.offset)
+	keys := sortkey.NewSorter(ctx, limit, noLimit)
 	at := uint64(0)
 	for batch, err := range s.read.Counted(batches) {
 		if err != nil {
@@ -189,7 +190,7 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 		if _, err := memory.Take(ctx, 2*take.BatchBytes(batch)); err != nil { // twice, for the joined batch
 			return nil, err
 		}
-		part, err := s.by.keys(ctx, batch, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })
+		part, err := s.by.keys(ctx, batch, limit, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })
 		if err == nil {
 			err = keys.Add(part)
 		}
@@ -265,7 +266,7 @@ func (s *tableSort) takenKeys(ctx context.Context) (*sortkey.Sorter, error) {
 		s.read.Made(batch)
 		offsets, addresses := batch.Column(0).(*array.Uint64), batch.Column(1).(*array.Uint64)
 		// The context holds the memory of the keys until they have been added.
-		part, err := s.by.keys(ctx, batch, func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) })
+		part, err := s.by.keys(ctx, batch, limit, func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) })
 		if err == nil && limit < int64(len(part)) {
 			part, err = firstKeys(ctx, part, limit)
 		}

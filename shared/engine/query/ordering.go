@@ -63,9 +63,10 @@ var errLongValues = errors.New("dictionaries have long values")
 const longKeys = 4 << 20
 
 // keys returns the sort keys of the rows of a batch with the ordering's columns. For each row, tail
-// returns a number that breaks ties, and the position of the row. keys takes the memory from the
+// returns a number that breaks ties, and the position of the row. With a limit, keys may leave out rows that are not among
+// as many first ones of the batch. keys takes the memory from the
 // context before it makes the keys. The error may be errLongValues.
-func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, tail func(i int) (order, place uint64)) (keys [][]byte, err error) {
+func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, limit int64, tail func(i int) (order, place uint64)) (keys [][]byte, err error) {
 	n := int(batch.NumRows())
 	size := int64(n) * (tailBytes + sortkey.Overhead)
 	appends := make([]sortkey.Append, len(o.sort))
@@ -86,7 +87,12 @@ func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, tail func(
 	if err != nil {
 		return nil, err
 	}
-	keys, made := sortkey.Keys(n, size, func(block []byte, row int) []byte {
+	row := func(i int) int { return i }
+	if rows := o.leading(batch, limit); rows != nil {
+		n, row = len(rows), func(i int) int { return int(rows[i]) }
+	}
+	keys, made := sortkey.Keys(n, size, func(block []byte, i int) []byte {
+		row := row(i)
 		for at, k := range o.sort {
 			from := len(block)
 			block = appends[at](block, batch.Column(k.column), row)
@@ -101,6 +107,20 @@ func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, tail func(
 		return appendTail(block, order, place)
 	})
 	return keys, held.Resize(ctx, made)
+}
+
+// leading returns the rows of a batch that can be among as many first ones, or nil for all of them.
+func (o *ordering) leading(batch arrow.RecordBatch, limit int64) []int32 {
+	first := o.sort[0]
+	if limit > batch.NumRows()/4 {
+		return nil
+	}
+	// A descending key is inverted, which moves its nulls to the other end.
+	l := sortkey.NewLeading(first.of, limit, first.descending, first.nullsFirst != first.descending)
+	if l == nil {
+		return nil
+	}
+	return l.Rows([]int32{}, batch.Column(first.column))
 }
 
 // rankedBytes is the approximate size of a rank in a key.

@@ -132,7 +132,7 @@ func (r *joining) divide(ctx context.Context, batches []arrow.RecordBatch) error
 
 // parts joins the sides part by part.
 func (r *joining) parts(ctx context.Context, yield func(arrow.RecordBatch, error) bool) error {
-	for batch, err := range r.probe.step.rows(ctx) {
+	for batch, err := range batchesOf(ctx, r.probe.step) {
 		if err == nil {
 			err = r.divided.probe.add(ctx, batch)
 		}

@@ -45,7 +45,7 @@ func (f *filter) prune(needed names) {
 }
 
 func (f *filter) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
-	return each(f.from.rows(ctx), func(batch arrow.RecordBatch) (arrow.RecordBatch, func(), error) {
+	return each(batchesOf(ctx, f.from), func(batch arrow.RecordBatch) (arrow.RecordBatch, func(), error) {
 		rows, err := f.bound.Select(ctx, batch, nil)
 		if err != nil {
 			return nil, nil, err

@@ -170,7 +170,7 @@ func (g *group) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 		table := grouping.New(ctx, g.of)
 		defer table.Close()
 		seen := uint64(0)
-		for batch, err := range g.from.rows(ctx) {
+		for batch, err := range batchesOf(ctx, g.from) {
 			if err == nil {
 				err = g.add(ctx, table, batch, seen)
 			}

@@ -2,6 +2,7 @@ package relation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -30,7 +31,7 @@ func (p *planner) inner(q *syntax.Query, b *syntax.Block) (*syntax.Query, *synta
 				return nil, nil //nolint:nilnil // look inside
 			}
 			if err != nil {
-				return nil, err
+				return nil, correlated(err, func() scope { return p.visible(b) })
 			}
 			made = append(made, r)
 			return columnOf(r.scope[0].name), nil
@@ -56,6 +57,28 @@ func (p *planner) inner(q *syntax.Query, b *syntax.Block) (*syntax.Query, *synta
 		query.Order = append(query.Order, key)
 	}
 	return &query, &block, made, nil
+}
+
+// correlated returns the error of a query inside an expression. If that names a column of the query around it, the error
+// says so. around returns the columns there.
+func correlated(err error, around func() scope) error {
+	var u *unseen
+	if !errors.As(err, &u) {
+		return err
+	}
+	if f, _, _ := around().find(u.column); f == nil {
+		return err
+	}
+	return sql.Errorf(sql.ErrUnsupported, u.column.Pos(), "column %s of the query around this one (a correlated query): use a join", u.column)
+}
+
+// visible returns the columns of the sources of a block.
+func (p *planner) visible(b *syntax.Block) scope {
+	all := new(pool)
+	if b.From != nil && p.gather(all, b.From) != nil {
+		return nil
+	}
+	return all.scope()
 }
 
 // scalar plans a query as a value.
@@ -89,7 +112,7 @@ func (v *value) prune(names)                    { v.from.prune(all(v.from.schema
 func (v *value) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		var row arrow.RecordBatch
-		for batch, err := range v.from.rows(ctx) {
+		for batch, err := range batchesOf(ctx, v.from) {
 			if err == nil && batch.NumRows() > 0 && (row != nil || batch.NumRows() > 1) {
 				err = sql.Errorf(sql.ErrValue, v.pos, "a query as a value has more than one row")
 			}
@@ -149,7 +172,7 @@ func (e *existence) prune(names) {
 func (e *existence) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		found := false
-		for batch, err := range e.from.rows(ctx) {
+		for batch, err := range batchesOf(ctx, e.from) {
 			if err != nil {
 				yield(nil, err)
 				return

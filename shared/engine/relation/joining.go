@@ -53,7 +53,7 @@ func (j *join) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 			err = r.parts(ctx, yield)
 		default:
 			if err = r.narrow(ctx); err == nil {
-				err = r.matchAll(ctx, r.probe.step.rows(ctx), yield)
+				err = r.matchAll(ctx, batchesOf(ctx, r.probe.step), yield)
 			}
 		}
 		if err != nil && !errors.Is(err, errEnough) {
@@ -86,7 +86,7 @@ func (r *joining) clear() {
 func (r *joining) load(ctx context.Context) error {
 	r.table = newHashTable(r.build.keys, r.nullsEqual)
 	var batches []arrow.RecordBatch
-	for batch, err := range r.build.step.rows(ctx) {
+	for batch, err := range batchesOf(ctx, r.build.step) {
 		if err != nil {
 			return err
 		}

@@ -133,7 +133,7 @@ func (p *project) prune(needed names) {
 }
 
 func (p *project) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
-	return each(p.from.rows(ctx), func(batch arrow.RecordBatch) (arrow.RecordBatch, func(), error) {
+	return each(batchesOf(ctx, p.from), func(batch arrow.RecordBatch) (arrow.RecordBatch, func(), error) {
 		var exprs []*plan.Bound
 		for _, it := range p.items {
 			if it.bound != nil {
@@ -167,7 +167,7 @@ func (p *project) explain(ctx context.Context, w *writer) error {
 		}
 	}
 	if same {
-		return p.from.explain(ctx, w)
+		return w.explain(ctx, p.from)
 	}
 	return w.step("Project: columns=[%s]", strings.Join(texts, ", "))(ctx, p.from)
 }

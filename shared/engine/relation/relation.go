@@ -122,7 +122,7 @@ func Make(ctx context.Context, q *syntax.Query, tables Tables, now time.Time) (*
 
 // Rows runs the query.
 func (p *Plan) Rows(ctx context.Context) *protocol.Rows {
-	return &protocol.Rows{Schema: p.top.schema(), Batches: p.top.rows(ctx)}
+	return &protocol.Rows{Schema: p.top.schema(), Batches: batchesOf(ctx, p.top)}
 }
 
 // A planner plans one query.

@@ -244,7 +244,7 @@ func (c *concat) prune(needed names) {
 func (c *concat) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for _, part := range c.parts {
-			for batch, err := range part.rows(ctx) {
+			for batch, err := range batchesOf(ctx, part) {
 				if err == nil {
 					batch = pick(c.out, batch)
 				}
@@ -283,7 +283,7 @@ func (l *limit) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 		if left == 0 {
 			return
 		}
-		for batch, err := range l.from.rows(ctx) {
+		for batch, err := range batchesOf(ctx, l.from) {
 			if err != nil {
 				yield(nil, err)
 				return

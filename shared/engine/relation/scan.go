@@ -37,7 +37,7 @@ func (p *planner) scan(t *syntax.Table, query *syntax.Query, name func(string) s
 		query = &syntax.Query{Body: &syntax.Block{Outputs: []syntax.Output{{}}, From: t}}
 	}
 	if s.stored, err = table.Columns(p.ctx, query); err != nil {
-		return nil, err
+		return nil, unseenIn(query, err)
 	}
 	switch {
 	case whole:

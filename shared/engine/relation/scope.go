@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -34,7 +35,38 @@ func (s scope) find(c *syntax.Column) (*field, []syntax.Name, error) {
 			}
 		}
 	}
-	return nil, nil, sql.Errorf(sql.ErrUnknownColumn, c.Pos(), "no column %s; there are %s", c, s)
+	return nil, nil, &unseen{sql.Errorf(sql.ErrUnknownColumn, c.Pos(), "no column %s; there are %s", c, s), c}
+}
+
+// An unseen is the error for a column that no source has.
+type unseen struct {
+	error
+	column *syntax.Column
+}
+
+// Unwrap returns the error of package sql.
+func (u *unseen) Unwrap() error { return u.error }
+
+// unseenIn turns the error of a table that does not have a column of its query into an unseen.
+func unseenIn(q *syntax.Query, err error) error {
+	var bad *sql.Error
+	if !errors.As(err, &bad) || !errors.Is(err, sql.ErrUnknownColumn) {
+		return err
+	}
+	b := q.Body.(*syntax.Block)
+	exprs := []syntax.Expr{b.Where}
+	for _, out := range b.Outputs {
+		exprs = append(exprs, out.Expr)
+	}
+	for _, e := range exprs {
+		_, _ = syntax.Rewrite(e, func(e syntax.Expr) (syntax.Expr, error) {
+			if c, ok := e.(*syntax.Column); ok && c.Pos() == bad.Pos {
+				err = &unseen{err, c}
+			}
+			return nil, nil //nolint:nilnil // look inside
+		})
+	}
+	return err
 }
 
 // only returns the one column for which is is true, or nil.

@@ -67,7 +67,7 @@ func sortable(e syntax.Expr, outputs []syntax.Output) bool {
 	case *syntax.Column:
 		return true
 	case *syntax.Call:
-		return strings.EqualFold(e.Name, "distance") || strings.EqualFold(e.Name, "score")
+		return slices.Contains([]string{"distance", "score", "relevance"}, strings.ToLower(e.Name))
 	}
 	return false
 }

@@ -87,8 +87,11 @@ const fewest = 16 << 10
 func (s *sorting) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		held := &sorted{sorting: s, ctx: ctx, most: memoryOf(ctx)}
+		if first := s.keys[0]; s.most > 0 {
+			held.leading = sortkey.NewLeading(s.from.schema().Field(s.from.schema().FieldIndices(first.column)[0]).Type, s.most, first.descending, first.nullsFirst)
+		}
 		defer held.runs.close()
-		for batch, err := range s.from.rows(ctx) {
+		for batch, err := range batchesOf(ctx, s.from) {
 			if err == nil {
 				err = held.add(batch)
 			}
@@ -125,9 +128,10 @@ type sorted struct {
 	batches []arrow.RecordBatch
 	keys    [][]byte // each ends with the number of its row in batches
 	count   int64
-	last    []byte // with as many rows as the limit, the key of the last of them; nil before
-	most    int64  // bytes of rows in memory
-	runs    spool  // the rows before them
+	last    []byte           // with as many rows as the limit, the key of the last of them; nil before
+	leading *sortkey.Leading // of a limit, unless it is large or its first column has no words
+	most    int64            // bytes of rows in memory
+	runs    spool            // the rows before them
 	held    memory.Hold
 }
 
@@ -164,14 +168,23 @@ func (s *sorted) add(batch arrow.RecordBatch) error {
 func (s *sorted) keysOf(batch arrow.RecordBatch) (keys [][]byte, rows []int32, size int64) {
 	key := s.writer(batch)
 	var next []byte
-	for i := range int(batch.NumRows()) {
-		next = key(next[:0], i)
+	add := func(i int32) {
+		next = key(next[:0], int(i))
 		if s.last != nil && bytes.Compare(next, s.last) >= 0 {
-			continue
+			return
 		}
 		next = binary.BigEndian.AppendUint64(next, uint64(s.count)+uint64(len(rows)))
-		rows, keys = append(rows, int32(i)), append(keys, slices.Clone(next))
+		rows, keys = append(rows, i), append(keys, slices.Clone(next))
 		size += int64(len(next)) + sortkey.Overhead + 8
+	}
+	if s.leading == nil {
+		for i := range int32(batch.NumRows()) {
+			add(i)
+		}
+		return keys, rows, size
+	}
+	for _, i := range s.leading.Rows(nil, batch.Column(batch.Schema().FieldIndices(s.sorting.keys[0].column)[0])) {
+		add(i)
 	}
 	return keys, rows, size
 }

@@ -376,7 +376,7 @@ func (p *planner) coalesced(r *relation, using []syntax.Name) error {
 func (p *planner) member(r *relation, in *inQuery) error {
 	sub, err := p.query(in.Query)
 	if err != nil {
-		return err
+		return correlated(err, func() scope { return r.scope })
 	}
 	if len(sub.scope) != 1 {
 		return sql.Errorf(sql.ErrSyntax, in.Pos(), "the query of IN has %d columns; it has one", len(sub.scope))

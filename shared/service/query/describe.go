@@ -23,11 +23,11 @@ func (p *plan) describe(ctx context.Context, rows *engine.Table, s *syntax.State
 		return nil, err
 	}
 	// The condition is planned with the rest, so that its mistakes are found here, too.
-	if p.request.Filter == "" {
-		p.request.Filter = "false"
-	} else {
-		p.request.Filter = "(" + p.request.Filter + ") AND false"
+	nothing := syntax.Expr(&syntax.Bool{})
+	if filter := p.written[filterField]; filter != nil {
+		nothing = syntax.Conjunction([]syntax.Expr{filter, nothing})
 	}
+	p.request.Filter, p.written[filterField] = nothing.String(), nothing
 	q := queryOf(&p.request)
 	q.Limit = new(int64(1)) // a search must find something
 	found, err := rows.Query(ctx, asOf(p.request.Version, protocol.LogUse{}), q)

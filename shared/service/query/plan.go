@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"strings"
 
 	"tiltyard/shared/protocol"
@@ -17,27 +18,34 @@ type plan struct {
 	outputs []string // the columns of the answer; nil: all of the table
 	open    bool     // the vector of a search may be missing, as the statement is only described
 	count   string   // the name of the only column, which counts the rows; "" if rows are asked for
+
+	written map[string]syntax.Expr // the expressions of the statement, by the names that errors of the request have for them
 }
 
 // The functions that stand for a search: distance(column, vector[, 'metric']) is in ORDER BY, match([column, ] 'words')
-// in WHERE, and score() is the score of match.
+// in WHERE, and score() is the score of match. relevance(distance(…), match(…)), in ORDER BY, is a search for both.
 const (
-	distance = "distance"
-	match    = "match"
-	score    = "score"
+	distance  = "distance"
+	match     = "match"
+	score     = "score"
+	relevance = "relevance"
 )
+
+// filterField is the name of the filter in errors of a request.
+const filterField = "filter"
 
 // The columns that a search adds to its rows.
 const (
-	distanceColumn = "_distance"
-	scoreColumn    = "_score"
+	distanceColumn  = "_distance"
+	scoreColumn     = "_score"
+	relevanceColumn = "_relevance_score"
 )
 
 // planOf plans a simple query. Errors are *sql.Error.
 func planOf(q *syntax.Query, req *queryapi.StatementRequest) (*plan, error) {
 	b := q.Body.(*syntax.Block)
 	table := b.From.(*syntax.Table)
-	p := &plan{id: idOf(table, req.NamespaceID), tag: table.Tag, open: req.Describe != queryapi.DescribeNothing}
+	p := &plan{id: idOf(table, req.NamespaceID), tag: table.Tag, open: req.Describe != queryapi.DescribeNothing, written: map[string]syntax.Expr{}}
 	p.request.ID, p.request.Version, p.request.Branch = p.id, table.Version, table.Branch
 	p.request.Prefilter = true
 	if q.Offset != nil {
@@ -68,7 +76,9 @@ func idOf(t *syntax.Table, namespace []string) (id []string) {
 func (p *plan) searches() bool { return !p.request.Vector.Empty() || p.request.FullTextQuery != nil }
 
 // isRating reports whether a search adds the column of a name to its rows.
-func isRating(name string) bool { return name == distanceColumn || name == scoreColumn }
+func isRating(name string) bool {
+	return name == distanceColumn || name == scoreColumn || name == relevanceColumn
+}
 
 // where divides a condition into the search for words and the filter.
 func (p *plan) where(condition syntax.Expr) error {
@@ -82,28 +92,37 @@ func (p *plan) where(condition syntax.Expr) error {
 		case p.request.FullTextQuery != nil:
 			return sql.Errorf(sql.ErrUnsupported, call.Pos(), "match twice")
 		}
-		var texts []string
-		for i, arg := range call.Args {
-			switch arg := arg.(type) {
-			case *syntax.Text:
-				texts = append(texts, arg.Value)
-			case *syntax.Column:
-				if i == 0 {
-					p.request.FullTextQuery = &queryapi.FullTextQuery{Columns: []string{pathOf(arg)}}
-				}
-			}
+		if err := p.containing(call); err != nil {
+			return err
 		}
-		if p.request.FullTextQuery == nil {
-			p.request.FullTextQuery = new(queryapi.FullTextQuery)
-		}
-		if len(texts) != 1 || len(texts)+len(p.request.FullTextQuery.Columns) != len(call.Args) {
-			return sql.Errorf(sql.ErrSyntax, call.Pos(), "%s: it is match(column, 'words'), or match('words') in all columns with an index of words", call)
-		}
-		p.request.FullTextQuery.Text = texts[0]
 	}
 	if rest != nil {
-		p.request.Filter = syntax.Conjunction(rest).String()
+		filter := syntax.Conjunction(rest)
+		p.request.Filter, p.written[filterField] = filter.String(), filter
 	}
+	return nil
+}
+
+// containing makes match(…) the search for words.
+func (p *plan) containing(call *syntax.Call) error {
+	var texts []string
+	for i, arg := range call.Args {
+		switch arg := arg.(type) {
+		case *syntax.Text:
+			texts = append(texts, arg.Value)
+		case *syntax.Column:
+			if i == 0 {
+				p.request.FullTextQuery = &queryapi.FullTextQuery{Columns: []string{pathOf(arg)}}
+			}
+		}
+	}
+	if p.request.FullTextQuery == nil {
+		p.request.FullTextQuery = new(queryapi.FullTextQuery)
+	}
+	if len(texts) != 1 || len(texts)+len(p.request.FullTextQuery.Columns) != len(call.Args) {
+		return sql.Errorf(sql.ErrSyntax, call.Pos(), "%s: it is match(column, 'words'), or match('words') in all columns with an index of words", call)
+	}
+	p.request.FullTextQuery.Text = texts[0]
 	return nil
 }
 
@@ -130,6 +149,9 @@ func (p *plan) order(s *syntax.Query, outputs []syntax.Output) error {
 		if call := callOf(e, distance); call != nil {
 			return p.nearest(s, i, call)
 		}
+		if call := callOf(e, relevance); call != nil {
+			return p.relevant(s, i, call)
+		}
 		if call := callOf(e, score); call != nil {
 			if p.request.FullTextQuery == nil || !key.Descending || len(s.Order) > 1 || len(call.Args) > 0 {
 				return sql.Errorf(sql.ErrUnsupported, call.Pos(), "score() other than in WHERE match(…) ORDER BY score() DESC")
@@ -138,7 +160,7 @@ func (p *plan) order(s *syntax.Query, outputs []syntax.Output) error {
 		}
 		column, ok := e.(*syntax.Column)
 		if !ok {
-			return sql.Errorf(sql.ErrUnsupported, key.Expr.Pos(), "ORDER BY %s: it takes columns of the table, distance(…) and score()", key.Expr)
+			return sql.Errorf(sql.ErrUnsupported, key.Expr.Pos(), "ORDER BY %s: it takes columns of the table, distance(…), score() and relevance(…)", key.Expr)
 		}
 		p.request.OrderBy = append(p.request.OrderBy, queryapi.OrderBy{ColumnName: pathOf(column), Ascending: new(!key.Descending), NullsFirst: key.NullsFirst})
 	}
@@ -159,8 +181,30 @@ func (p *plan) nearest(s *syntax.Query, at int, call *syntax.Call) error {
 	case s.Limit == nil:
 		return sql.Errorf(sql.ErrUnsupported, call.Pos(), "ORDER BY distance(…) without LIMIT")
 	case p.request.FullTextQuery != nil:
-		return sql.Errorf(sql.ErrUnsupported, call.Pos(), "match and distance in one statement (QueryTable takes both, and joins their ranks)")
-	case len(call.Args) < 2 || len(call.Args) > 3:
+		return sql.Errorf(sql.ErrUnsupported, call.Pos(), "match in WHERE and ORDER BY distance(…) (ORDER BY relevance(distance(…), match(…)) DESC searches for both)")
+	}
+	return p.near(call)
+}
+
+// relevant is ORDER BY relevance(distance(…), match(…)) DESC LIMIT n, which joins the rows of both searches by their ranks.
+func (p *plan) relevant(s *syntax.Query, at int, call *syntax.Call) error {
+	switch {
+	case at > 0 || len(s.Order) > 1 || !s.Order[at].Descending || s.Limit == nil:
+		return sql.Errorf(sql.ErrUnsupported, call.Pos(), "relevance(…) other than in ORDER BY relevance(…) DESC LIMIT n")
+	case p.request.FullTextQuery != nil:
+		return sql.Errorf(sql.ErrUnsupported, call.Pos(), "match in WHERE and ORDER BY relevance(…), which searches for words itself")
+	case len(call.Args) != 2 || callOf(call.Args[0], distance) == nil || callOf(call.Args[1], match) == nil:
+		return sql.Errorf(sql.ErrSyntax, call.Pos(), "%.80s: it is relevance(distance(column, vector), match(column, 'words'))", call)
+	}
+	if err := p.near(callOf(call.Args[0], distance)); err != nil {
+		return err
+	}
+	return p.containing(callOf(call.Args[1], match))
+}
+
+// near makes distance(…) the search for the nearest vectors.
+func (p *plan) near(call *syntax.Call) error {
+	if len(call.Args) < 2 || len(call.Args) > 3 {
 		return sql.Errorf(sql.ErrSyntax, call.Pos(), "distance takes a column, a vector and, optionally, a metric; it got %d arguments", len(call.Args))
 	}
 	column, ok := call.Args[0].(*syntax.Column)
@@ -201,7 +245,7 @@ func (p *plan) choose(q *syntax.Query, outputs []syntax.Output) error {
 		if err != nil {
 			return err
 		}
-		p.outputs = append(p.outputs, out.Name)
+		p.outputs, p.written["column "+out.Name] = append(p.outputs, out.Name), out.Expr
 		p.request.Columns = append(p.request.Columns, queryapi.ProjectedColumn{Name: out.Name, Expression: text})
 	}
 	return nil
@@ -209,13 +253,44 @@ func (p *plan) choose(q *syntax.Query, outputs []syntax.Output) error {
 
 // expression returns the text of an output.
 func (p *plan) expression(q *syntax.Query, outputs []syntax.Output, e syntax.Expr) (string, error) {
-	switch {
-	case callOf(e, score) != nil && p.request.FullTextQuery != nil:
+	if callOf(e, score) != nil && p.request.FullTextQuery != nil {
 		return scoreColumn, nil
-	case callOf(e, distance) == nil:
-		return e.String(), nil
-	case p.request.Vector.Empty() || syntax.Meant(q.Order[0].Expr, outputs).String() != e.String():
-		return "", sql.Errorf(sql.ErrUnsupported, e.Pos(), "distance(…) without ORDER BY of the same distance(…)")
 	}
-	return distanceColumn, nil
+	name := ""
+	switch {
+	case callOf(e, distance) != nil:
+		name = distanceColumn
+	case callOf(e, relevance) != nil:
+		name = relevanceColumn
+	default:
+		return e.String(), nil
+	}
+	if !p.request.Vector.Empty() {
+		by := syntax.Meant(q.Order[0].Expr, outputs)
+		if by.String() == e.String() {
+			return name, nil
+		}
+		if both := callOf(by, relevance); both != nil && both.Args[0].String() == e.String() {
+			return name, nil
+		}
+	}
+	return "", sql.Errorf(sql.ErrUnsupported, e.Pos(), "%s(…) without ORDER BY of the same %[1]s(…)", strings.ToLower(e.(*syntax.Call).Name))
+}
+
+// placed moves the place of an error in an expression of the request to its place in the statement.
+func (p *plan) placed(err error) error {
+	var known *protocol.Error
+	var bad *sql.Error
+	if !errors.As(err, &known) || !errors.As(known.Err, &bad) || bad.Pos < 0 {
+		return err
+	}
+	what, _ := strings.CutSuffix(known.Message, ": "+bad.Error())
+	written := p.written[what]
+	if written == nil {
+		return err
+	}
+	moved := *known
+	in := bad.Moved(syntax.Place(written, bad.Pos))
+	moved.Message, moved.Err = "query: "+in.Error(), in
+	return &moved
 }

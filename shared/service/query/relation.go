@@ -13,16 +13,12 @@ import (
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/queryapi"
-	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/tables"
 )
 
 // relate runs a statement that no single table answers.
 func (s *Service) relate(ctx context.Context, req *queryapi.StatementRequest, statement *syntax.Statement) (*protocol.Rows, error) {
-	if statement.Analyze {
-		return nil, apierror.OfExpression("query", sql.Errorf(sql.ErrUnsupported, statement.Query.Pos(), "EXPLAIN ANALYZE of a query that is more than that of one table (EXPLAIN returns its plan)"))
-	}
 	from := &sources{service: s, request: req, operation: operationOf(statement), opened: map[string]relation.Table{}}
 	plan, err := relation.Make(ctx, statement.Query, from, s.tables.Now())
 	if err != nil {
@@ -35,6 +31,9 @@ func (s *Service) relate(ctx context.Context, req *queryapi.StatementRequest, st
 		return withoutRows(textRow("")), nil
 	case req.Describe == queryapi.DescribeColumns:
 		return withoutRows(plan.Rows(ctx)), nil
+	case statement.Analyze:
+		text, err := plan.Analyze(ctx)
+		return textRow(text), apierror.OfExpression("query", err)
 	case statement.Explain:
 		text, err := plan.Explain(ctx)
 		return textRow(text), apierror.OfExpression("query", err)
@@ -113,7 +112,8 @@ func read[T any](ctx context.Context, s *source, q *syntax.Query, work func(cont
 		return none, err
 	}
 	return tables.Rows(ctx, s.in.service.tables.Open(s.id, s.branch), func(ctx context.Context, rows *engine.Table) (T, error) {
-		return work(ctx, rows, plan, asOf(s.version, protocol.LogUse{}))
+		done, err := work(ctx, rows, plan, asOf(s.version, protocol.LogUse{}))
+		return done, plan.placed(err)
 	})
 }
 

@@ -98,7 +98,8 @@ func (s *Service) answer(ctx context.Context, req *queryapi.StatementRequest, st
 	return tables.Rows(ctx, s.tables.Open(plan.id, plan.request.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
 		switch req.Describe {
 		case queryapi.DescribeColumns:
-			return plan.describe(ctx, rows, statement)
+			columns, err := plan.describe(ctx, rows, statement)
+			return columns, plan.placed(err)
 		case queryapi.DescribeParameters:
 			columns, version, err := rows.Columns(ctx)
 			if err != nil {
@@ -106,7 +107,8 @@ func (s *Service) answer(ctx context.Context, req *queryapi.StatementRequest, st
 			}
 			return describeParameters(columns, version, req.Query)
 		}
-		return plan.run(ctx, rows, statement, q.Limit)
+		found, err := plan.run(ctx, rows, statement, q.Limit)
+		return found, plan.placed(err)
 	})
 }
 
@@ -174,7 +176,7 @@ func (p *plan) project(rows *protocol.Rows) *protocol.Rows {
 	return &protocol.Rows{Schema: schema, Version: rows.Version, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		for batch, err := range rows.Batches {
 			if err != nil {
-				yield(nil, err)
+				yield(nil, p.placed(err))
 				return
 			}
 			columns := make([]arrow.Array, len(at))

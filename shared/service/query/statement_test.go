@@ -116,6 +116,12 @@ func TestStatementsSelect(t *testing.T) {
 		{"SELECT id FROM docs WHERE match(title, 'red') ORDER BY id DESC LIMIT 1", "", `{"id":3}`},
 		{"SELECT count(*) AS n FROM docs WHERE match(title, 'red')", "", `{"n":2}`},
 
+		{"SELECT id FROM docs ORDER BY relevance(distance(vector, [3.2, 0]), match(title, 'red')) DESC LIMIT 2", "", `{"id":4} {"id":3}`},
+		{"SELECT id, _score > 0 AS words, distance(vector, $q) AS d, round(_relevance_score * 1000) AS r FROM docs WHERE id <> 4 ORDER BY relevance(distance(vector, $q), match(title, $words)) DESC LIMIT 2", `{"q": [4, 0], "words": "red"}`, `{"d":4,"id":3,"r":33,"words":true} {"d":0,"id":5,"r":16,"words":null}`},
+		{"SELECT id, relevance(distance(vector, [3, 0]), match(title, 'bird')) AS r FROM docs ORDER BY r DESC LIMIT 1", "", `{"id":4,"r":0.016393442}`},
+		{"SELECT * FROM docs ORDER BY relevance(distance(vector, [0, 0]), match(title, 'fish')) DESC LIMIT 1", "", `{"Year":2001,"id":1,"title":"red fish","vector":[0,0]}`},
+		{"SELECT max(id) AS m FROM (SELECT id FROM docs ORDER BY relevance(distance(vector, [0, 0]), match(title, 'fish')) DESC LIMIT 2) AS found", "", `{"m":2}`},
+
 		// Sources have names, and more than one table is read.
 		{"SELECT d.id FROM docs AS d WHERE d.id = 2", "", `{"id":2}`},
 		{"SELECT docs.id FROM docs WHERE docs.id = 2 ORDER BY docs.id", "", `{"id":2}`},
@@ -164,6 +170,8 @@ func TestStatementsExplain(t *testing.T) {
 		"EXPLAIN ANALYZE SELECT id FROM docs WHERE id = 2":                                "rows=1, batches=1",
 		"EXPLAIN SELECT id FROM docs ORDER BY distance(vector, [0, 0]) LIMIT 2":           "KNN",
 		"explain analyze select id from docs where match(title, 'red') order by id desc;": "Sort",
+		"EXPLAIN ANALYZE SELECT DISTINCT id % 2 AS odd FROM docs WHERE id > 1":            "Group: by=[`odd`] calls=[] rows=2 batches=1 time=",
+		"EXPLAIN ANALYZE SELECT a.id FROM docs a JOIN docs b ON a.id = b.id + 2":          "in_memory=left rows=3 batches=2 time=",
 	} {
 		rows, err := ask(t, service, text, "")
 		if err != nil {
@@ -197,7 +205,12 @@ func TestStatementsThatCannotRunNameTheMistake(t *testing.T) {
 		{"SELECT id FROM docs EXCEPT SELECT id, title FROM docs", "", protocol.InvalidInput, "EXCEPT of 1 and 2 columns"},
 		{"SELECT id FROM docs INTERSECT ALL SELECT id FROM docs", "", protocol.Unsupported, "INTERSECT ALL"},
 		{"SELECT vector FROM docs INTERSECT SELECT vector FROM docs", "", protocol.Unsupported, "a value of type"},
-		{"SELECT id FROM docs d WHERE EXISTS (SELECT 1 FROM docs AS e WHERE e.id = d.id)", "", protocol.TableColumnNotFound, "no column \"d\""},
+		{"SELECT id FROM docs d WHERE EXISTS (SELECT 1 FROM docs AS e WHERE e.id = d.id)", "", protocol.Unsupported, "at byte 73: column d.id of the query around this one"},
+		{"SELECT id FROM docs d WHERE id > (SELECT max(e.id) AS m FROM docs AS e GROUP BY e.title HAVING max(e.id) < d.id)", "", protocol.Unsupported, "at byte 107: column d.id of the query around"},
+		{"SELECT id FROM docs d WHERE id IN (SELECT id FROM docs AS e WHERE e.id = d.id)", "", protocol.Unsupported, "at byte 73: column d.id of the query around"},
+		{"SELECT id FROM docs d WHERE id IN (SELECT id FROM docs AS e WHERE e.id = x.id)", "", protocol.TableColumnNotFound, "at byte 73: no column x.id"},
+		{"SELECT id FROM docs WHERE id > 0 AND (id < 9 OR nope = 1)", "", protocol.InvalidInput, "query: unknown column at byte 48"},
+		{"SELECT id, upper(nope) AS x FROM docs", "", protocol.TableColumnNotFound, "query: unknown column at byte 17"},
 		{"SELECT id FROM docs GROUP BY id HAVING EXISTS (SELECT 1)", "", protocol.Unsupported, "EXISTS in this place"},
 		{"SELECT id FROM docs TAG 'nope'", "", protocol.TableTagNotFound, "nope"},
 		{"SELECT id FROM docs UNION SELECT id, title FROM docs", "", protocol.InvalidInput, "UNION of 1 and 2 columns"},
@@ -206,7 +219,6 @@ func TestStatementsThatCannotRunNameTheMistake(t *testing.T) {
 		{"SELECT DISTINCT id FROM docs ORDER BY title", "", protocol.Unsupported, "no column of SELECT DISTINCT"},
 		{"SELECT id FROM docs d ORDER BY 2, -id", "", protocol.InvalidInput, "columns 1 to 1"},
 		{"SELECT id FROM docs WHERE sum(id) > 1", "", protocol.Unsupported, "sum"},
-		{"EXPLAIN ANALYZE SELECT DISTINCT id FROM docs", "", protocol.Unsupported, "EXPLAIN ANALYZE"},
 		{"SELECT id FROM nope", "", protocol.TableNotFound, "nope"},
 		{"SELECT id FROM a.b", "", protocol.NamespaceNotFound, "a"},
 		{"SELECT id FROM docs VERSION AS OF 9", "", protocol.TableVersionNotFound, "9"},
@@ -234,7 +246,11 @@ func TestStatementsThatCannotRunNameTheMistake(t *testing.T) {
 		{"SELECT id FROM docs WHERE match(title, 'a') AND match(title, 'b')", "", protocol.Unsupported, "match twice"},
 		{"SELECT id FROM docs WHERE match(title, 'a') OR id = 1", "", protocol.Unsupported, "match"},
 		{"SELECT id FROM docs WHERE match(title)", "", protocol.InvalidInput, "it is match"},
-		{"SELECT id FROM docs WHERE match(title, 'a') ORDER BY distance(vector, [1, 2]) LIMIT 1", "", protocol.Unsupported, "joins their ranks"},
+		{"SELECT id FROM docs WHERE match(title, 'a') ORDER BY distance(vector, [1, 2]) LIMIT 1", "", protocol.Unsupported, "searches for both"},
+		{"SELECT id FROM docs ORDER BY relevance(distance(vector, [1, 2]), match('a')) LIMIT 1", "", protocol.Unsupported, "DESC LIMIT n"},
+		{"SELECT id FROM docs ORDER BY relevance(match('a'), distance(vector, [1, 2])) DESC LIMIT 1", "", protocol.InvalidInput, "it is relevance(distance(column, vector)"},
+		{"SELECT id FROM docs WHERE match('b') ORDER BY relevance(distance(vector, [1, 2]), match('a')) DESC LIMIT 1", "", protocol.Unsupported, "searches for words itself"},
+		{"SELECT relevance(distance(vector, [1, 2]), match('a')) FROM docs", "", protocol.Unsupported, "relevance(…) without ORDER BY"},
 		{"SELECT id FROM docs ORDER BY score() DESC", "", protocol.Unsupported, "score()"},
 	} {
 		rows, err := ask(t, service, c.text, c.parameters)
@@ -245,6 +261,23 @@ func TestStatementsThatCannotRunNameTheMistake(t *testing.T) {
 		servicetest.WantCode(t, c.text, err, c.code)
 		if !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q in it", c.text, err, c.want)
+		}
+	}
+}
+
+// Values that cannot be computed are found when rows are read, and their errors have the place in the statement.
+func TestErrorsOfRowsHaveTheirPlaces(t *testing.T) {
+	service := openDocs(t)
+	for text, want := range map[string]string{
+		"SELECT id, 10 / (id - 1) AS x FROM docs":                                  "at byte 14: ",
+		"SELECT id FROM docs WHERE id > 0 AND 10 / (id - 1) > 2":                   "at byte 40: ",
+		"SELECT a.id FROM docs a JOIN docs b USING (id) WHERE 10 / (b.id - 1) > 2": "at byte 56: ",
+		"SELECT DISTINCT 10 / (id - 1) AS x FROM docs":                             "at byte 19: ",
+	} {
+		rows, err := ask(t, service, text, "")
+		errs := rowsOf(rows, err)
+		if len(errs) != 1 || !strings.Contains(errs[0].Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, errs, want)
 		}
 	}
 }

@@ -1,5 +1,11 @@
 package syntax
 
+import (
+	"slices"
+
+	"tiltyard/shared/sql"
+)
+
 // Rewrite returns an expression in which replace has replaced expressions. It calls replace from the outside in, and
 // looks into an expression only if replace returns nil for it. The expression itself does not change.
 func Rewrite(e Expr, replace func(Expr) (Expr, error)) (Expr, error) {
@@ -91,6 +97,29 @@ func (r *rewriter) list(list []Expr) []Expr {
 		out[i] = r.expr(e)
 	}
 	return out
+}
+
+// Place returns the position in the text of an expression of the part that is at a position of what its String returns, or
+// sql.NoPos if no part is there.
+func Place(e Expr, pos int) int {
+	again, err := Parse(e.String())
+	if err != nil {
+		return sql.NoPos
+	}
+	first, second := positions(e), positions(again)
+	if i := slices.Index(second, pos); i >= 0 && len(first) == len(second) {
+		return first[i]
+	}
+	return sql.NoPos
+}
+
+// positions returns the positions of all parts of an expression, from the outside in.
+func positions(e Expr) (all []int) {
+	_, _ = Rewrite(e, func(e Expr) (Expr, error) {
+		all = append(all, e.Pos())
+		return nil, nil //nolint:nilnil // look inside
+	})
+	return all
 }
 
 // At returns a column with another path at the position of this one.

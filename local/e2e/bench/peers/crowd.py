@@ -44,6 +44,8 @@ class Crowd:
         counts = self._hear()
         check(ready + counts)
         total = sum(counts)
+        if not total:
+            raise RuntimeError(f"no query of {len(counts)} clients was answered within {seconds:.0f} s (--seconds)")
         if not set(roots) <= cpu.tree(own):
             known += engine  # of a server that is no descendant of this process
         others = max(0.0, machine - known) / (seconds * (os.cpu_count() or 1))

@@ -18,8 +18,12 @@ def write(place: pathlib.Path, rows: int, dimensions: int, queries: int) -> None
     centres = random.normal(size=(CLUSTERS, dimensions)).astype(np.float32)
 
     def around(count: int) -> np.ndarray:
-        noise = random.standard_normal(size=(count, dimensions), dtype=np.float32)
-        return centres[random.integers(CLUSTERS, size=count)] + SPREAD * noise
+        found = random.standard_normal(size=(count, dimensions), dtype=np.float32)
+        found *= SPREAD
+        numbers = random.integers(CLUSTERS, size=count)
+        for start in range(0, count, SLICE):  # ten million vectors exist once
+            found[start : start + SLICE] += centres[numbers[start : start + SLICE]]
+        return found
 
     vectors, asked = around(rows), around(queries)
     for name, values in (("rows", vectors), ("queries", asked), ("exact", exact(vectors, asked))):

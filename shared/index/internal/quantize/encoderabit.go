@@ -214,13 +214,19 @@ func (r *rabitRow) bestScale(first, factor float64, more int) float64 {
 	return best
 }
 
-// likeness returns the cosine of the code at a scale and the residual, times the length of the residual.
+// likeness returns the cosine of the code at a scale and the residual, times the length of the residual. No scaled element
+// is far above the highest magnitude.
 func (r *rabitRow) likeness(scale float32) float64 {
-	product, square, highest := 0., 0, r.highest()
-	for _, x := range r.sizes {
-		m := int(min(x*scale, highest))
-		product += float64(x * (float32(m) + 0.5))
-		square += m * (m + 1)
+	var product0, product1, product2, product3 float64 // none waits for another
+	square, highest := int64(0), int32(r.highest())
+	for x := r.sizes; len(x) >= 4; x = x[4:] { // their number is a multiple of 8
+		m0, m1 := min(int32(x[0]*scale), highest), min(int32(x[1]*scale), highest)
+		m2, m3 := min(int32(x[2]*scale), highest), min(int32(x[3]*scale), highest)
+		product0 += float64(x[0] * (float32(m0) + 0.5))
+		product1 += float64(x[1] * (float32(m1) + 0.5))
+		product2 += float64(x[2] * (float32(m2) + 0.5))
+		product3 += float64(x[3] * (float32(m3) + 0.5))
+		square += int64(m0*(m0+1) + m1*(m1+1) + m2*(m2+1) + m3*(m3+1))
 	}
-	return product / math.Sqrt(float64(square)+float64(len(r.sizes))/4)
+	return (product0 + product1 + product2 + product3) / math.Sqrt(float64(square)+float64(len(r.sizes))/4)
 }
