@@ -13,6 +13,17 @@ command -v cargo >/dev/null || {
 	exit 1
 }
 mkdir -p "$root/.tools"
+# The crate lancedb is compiled with protoc, which a package of Python has.
+if grep -q '^lancedb ' "$folder/Cargo.toml" && ! command -v protoc >/dev/null; then
+	version=1.85.1
+	export PROTOC="$root/.tools/protoc-$version/protoc"
+	if [ ! -x "$PROTOC" ]; then
+		"${PYTHON:-python3}" -m venv --clear "${PROTOC%/protoc}" >&2
+		"${PROTOC%/protoc}/bin/pip" install --quiet --disable-pip-version-check "grpcio-tools==$version" >&2
+		printf '#!/bin/sh\nexec %s/bin/python -m grpc_tools.protoc "$@"\n' "${PROTOC%/protoc}" >"$PROTOC"
+		chmod +x "$PROTOC"
+	fi
+fi
 crate=$root/.tools/crate-$(cat "$folder/Cargo.toml" "$folder/Cargo.lock" | cksum | cut -d ' ' -f 1)
 if [ ! -e "$crate/ready" ]; then
 	echo "compiling the dependencies of the crate in $folder (once)" >&2

@@ -102,9 +102,11 @@ def test_parameters(connection):
 def test_metadata(connection):
     (catalog,) = connection.adbc_get_objects(db_schema_filter="shop").read_all().to_pylist()
     (schema,) = catalog["catalog_db_schemas"]
-    (table,) = schema["db_schema_tables"]
-    assert (schema["db_schema_name"], table["table_name"], table["table_type"]) == ("shop", "docs", "TABLE")
-    assert [column["column_name"] for column in table["table_columns"]] == ["id", "word", "vector"]
+    assert [table["table_name"] for table in schema["db_schema_tables"]] == ["docs", "sales"]
+    table = schema["db_schema_tables"][0]
+    assert (schema["db_schema_name"], table["table_type"]) == ("shop", "TABLE")
+    columns = [(column["column_name"], column["xdbc_type_name"]) for column in table["table_columns"]]
+    assert columns == [("id", "BIGINT"), ("word", "VARCHAR"), ("vector", "ARRAY")]
     assert connection.adbc_get_table_schema("docs", db_schema_filter="shop").names == ["id", "word", "vector"]
     assert connection.adbc_get_table_types() == ["TABLE", "VIEW"]
     assert connection.adbc_get_info()["vendor_name"] == "Tiltyard"

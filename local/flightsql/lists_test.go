@@ -108,7 +108,7 @@ func TestFactsAboutTheServer(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	info, err = c.GetXdbcTypeInfo(ctx, proto.Int32(12))
-	if got := lines(t, c, info, err); len(got) != 1 || !strings.HasPrefix(got[0], "STRING/12/") {
+	if got := lines(t, c, info, err); len(got) != 1 || !strings.HasPrefix(got[0], "VARCHAR/12/") {
 		t.Errorf("got %q", got)
 	}
 }

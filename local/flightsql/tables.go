@@ -153,7 +153,7 @@ func (l *tableList) addTable(ctx context.Context, namespace []string, name, kind
 	if err != nil {
 		return err
 	}
-	return l.rows.add(catalog, schemaName(namespace), name, kind, flight.SerializeSchema(schema, memory.DefaultAllocator))
+	return l.rows.add(catalog, schemaName(namespace), name, kind, flight.SerializeSchema(withTypes(schema), memory.DefaultAllocator))
 }
 
 // columnsOf returns the columns of a table or view. There are none if the sender may not read it, or it cannot be read.

@@ -2,8 +2,12 @@ package flightsql
 
 import (
 	"context"
+	"slices"
+	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 	pb "github.com/apache/arrow-go/v18/arrow/flight/gen/flight"
 
 	"tiltyard/shared/client"
@@ -42,7 +46,7 @@ var typeInfos = []typeInfo{
 	{"SMALLINT", pb.XdbcDataType_XDBC_SMALLINT, 5, "", integer},
 	{"FLOAT", pb.XdbcDataType_XDBC_REAL, 7, "", fractional},
 	{"DOUBLE", pb.XdbcDataType_XDBC_DOUBLE, 15, "", fractional},
-	{"STRING", pb.XdbcDataType_XDBC_VARCHAR, 0, "'", text},
+	{"VARCHAR", pb.XdbcDataType_XDBC_VARCHAR, 0, "'", text},
 	{"DATE", pb.XdbcDataType_XDBC_DATE, 10, "'", plain},
 	{"TIMESTAMP", pb.XdbcDataType_XDBC_TIMESTAMP, 29, "'", plain},
 }
@@ -115,4 +119,66 @@ func (t typeInfo) write(b *array.RecordBuilder) {
 
 func (t typeInfo) isNumber() bool {
 	return t.kind == integer || t.kind == unsigned || t.kind == fractional
+}
+
+// withTypes adds the names and sizes of the types to the columns of a table, from which drivers know what they are in SQL.
+func withTypes(s *arrow.Schema) *arrow.Schema {
+	fields := s.Fields()
+	for i, f := range fields {
+		about := flightsql.NewColumnMetadataBuilder().TypeName(typeName(f.Type))
+		if d, ok := f.Type.(arrow.DecimalType); ok {
+			about.Precision(d.GetPrecision()).Scale(d.GetScale())
+		} else if at := slices.IndexFunc(typeInfos, func(t typeInfo) bool { return t.name == typeName(f.Type) }); at >= 0 && typeInfos[at].size > 0 {
+			about.Precision(typeInfos[at].size)
+		}
+		added := about.Metadata()
+		fields[i].Metadata = arrow.NewMetadata(slices.Concat(f.Metadata.Keys(), added.Keys()), slices.Concat(f.Metadata.Values(), added.Values()))
+	}
+	metadata := s.Metadata()
+	return arrow.NewSchema(fields, &metadata)
+}
+
+// typeName returns the name of a type in typeInfos, ARRAY for lists, and for other types that in Arrow.
+func typeName(t arrow.DataType) string {
+	switch t := t.(type) {
+	case *arrow.DictionaryType:
+		return typeName(t.ValueType)
+	case arrow.ExtensionType:
+		return typeName(t.StorageType())
+	case *arrow.MapType:
+		return "MAP"
+	case arrow.ListLikeType:
+		return "ARRAY"
+	case arrow.DecimalType:
+		return "DECIMAL"
+	}
+	switch t.ID() {
+	case arrow.BOOL:
+		return "BOOLEAN"
+	case arrow.INT8:
+		return "TINYINT"
+	case arrow.INT16, arrow.UINT8:
+		return "SMALLINT"
+	case arrow.INT32, arrow.UINT16:
+		return "INT"
+	case arrow.UINT32:
+		return "INT UNSIGNED"
+	case arrow.INT64:
+		return "BIGINT"
+	case arrow.UINT64:
+		return "BIGINT UNSIGNED"
+	case arrow.FLOAT16, arrow.FLOAT32:
+		return "FLOAT"
+	case arrow.FLOAT64:
+		return "DOUBLE"
+	case arrow.STRING, arrow.LARGE_STRING:
+		return "VARCHAR"
+	case arrow.BINARY, arrow.LARGE_BINARY, arrow.FIXED_SIZE_BINARY:
+		return "BINARY"
+	case arrow.DATE32, arrow.DATE64:
+		return "DATE"
+	case arrow.TIMESTAMP:
+		return "TIMESTAMP"
+	}
+	return strings.ToUpper(t.Name())
 }
