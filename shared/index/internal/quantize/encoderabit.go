@@ -14,7 +14,11 @@ import (
 type rabitEncoder struct {
 	rabit
 	centroids []float32 // of all partitions, rotated
+	places    []place   // of the bits of the magnitudes of a block
 }
+
+// A place is where a bit is: its byte in a block, and the bit in that byte.
+type place struct{ at, shift uint16 }
 
 // NewRabitEncoder returns the RQ encoder with bits, 1 to 9, per dimension. dim is a multiple of 8.
 // centroids are the centroids of all partitions. The rotation is random.
@@ -28,6 +32,10 @@ func NewRabitEncoder(metric vector.Metric, centroids []float32, dim, bits int, r
 
 func newRabitEncoder(r rabit, centroids []float32) *rabitEncoder {
 	e := &rabitEncoder{rabit: r, centroids: make([]float32, len(centroids))}
+	for i := range blockDims * r.magnitude() {
+		at, shift := magnitudeBit(r.magnitude(), i/r.magnitude(), i%r.magnitude())
+		e.places = append(e.places, place{uint16(at), uint16(shift)})
+	}
 	for from := 0; from < len(centroids); from += r.dim {
 		e.rotation.apply(centroids[from:from+r.dim], e.centroids[from:from+r.dim])
 	}
@@ -107,9 +115,9 @@ func (r *rabitRow) encode(out []byte) {
 		if math.Signbit(float64(r.residual[i])) {
 			m = uint8(r.highest()) - m
 		}
-		for bit := range e.magnitude() {
-			at, shift := magnitudeBit(e.magnitude(), i, bit)
-			code[at] |= m >> bit & 1 << shift
+		block := code[i/blockDims*8*e.magnitude():]
+		for bit, to := range e.places[i%blockDims*e.magnitude():][:e.magnitude()] {
+			block[to.at] |= m >> bit & 1 << to.shift
 		}
 	}
 	add, scale = r.factors(square, r.products())
@@ -217,16 +225,6 @@ func (r *rabitRow) bestScale(first, factor float64, more int) float64 {
 // likeness returns the cosine of the code at a scale and the residual, times the length of the residual. No scaled element
 // is far above the highest magnitude.
 func (r *rabitRow) likeness(scale float32) float64 {
-	var product0, product1, product2, product3 float64 // none waits for another
-	square, highest := int64(0), int32(r.highest())
-	for x := r.sizes; len(x) >= 4; x = x[4:] { // their number is a multiple of 8
-		m0, m1 := min(int32(x[0]*scale), highest), min(int32(x[1]*scale), highest)
-		m2, m3 := min(int32(x[2]*scale), highest), min(int32(x[3]*scale), highest)
-		product0 += float64(x[0] * (float32(m0) + 0.5))
-		product1 += float64(x[1] * (float32(m1) + 0.5))
-		product2 += float64(x[2] * (float32(m2) + 0.5))
-		product3 += float64(x[3] * (float32(m3) + 0.5))
-		square += int64(m0*(m0+1) + m1*(m1+1) + m2*(m2+1) + m3*(m3+1))
-	}
-	return (product0 + product1 + product2 + product3) / math.Sqrt(float64(square)+float64(len(r.sizes))/4)
+	product, squares := vector.Rounded(r.sizes, scale, int32(r.highest()))
+	return product / math.Sqrt(float64(squares)+float64(len(r.sizes))/4)
 }
