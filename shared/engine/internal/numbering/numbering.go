@@ -77,6 +77,14 @@ func (k *Keys) look(columns []arrow.Array, numbers []uint32, add bool) {
 		k.lookWords(columns[0], numbers, add)
 		return
 	}
+	if len(columns) == 0 && len(numbers) > 0 { // all rows have one key
+		only := k.texts.number(nil, add)
+		for i := range numbers {
+			numbers[i] = only
+		}
+		k.n = k.texts.len()
+		return
+	}
 	for i := range numbers {
 		numbers[i] = None
 		if !k.nulls && anyNull(columns, i) {
