@@ -26,7 +26,7 @@ counted="$counted|TestWritersAtOnceHoldNoMoreThanTheyCount|TestReadersWhoDoNotRe
 counted="$counted|TestDeletionsOfManyVersionsKeepToTheCache|TestRememberedRecordsTakeBoundedMemory"
 counted="$counted|TestWorkerMayDieAtEachRequest|TestAnswersMayBeLost|TestBuildBeginsAgainWhenItsVersionIsCleanedUp"
 counted="$counted|TestAnnouncerLosesNoChangeAfterACrash|TestRefreshSurvivesACrashAnywhere|TestPrefilterFindsTheRowsOfNativeLance"
-counted="$counted|TestStorageRequests|TestSortOfAllRowsSendsAsManyRequestsAsAScan|TestMergesFitIntoASmallShare"
+counted="$counted|TestGroupsUseTheStoresAsListed|TestStorageRequests|TestSortOfAllRowsSendsAsManyRequestsAsAScan|TestMergesFitIntoASmallShare"
 
 case " ${WITHOUT:-} " in
 *" race "*)
