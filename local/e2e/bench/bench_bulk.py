@@ -25,12 +25,14 @@ import numpy as np
 from peers import child, cpu, data, table
 from peers.engine import Data, Engine, Kind, decimals, label
 from peers.measure import climb, least, say, timed
-from peers.ours import OursClient
+from peers.ours import OursClient, table_of
+from peers.service import checked, pieces
 from process import Server
 
 CACHE = 512 << 20  # bytes, the default of the server
 RECALL = 0.95
 COLD = 20  # searches after a start
+ROWS = 1_000_000  # of a request
 HEAD = ["step", "s", "cpu s", "MB of memory", "what"]
 
 
@@ -95,6 +97,17 @@ class Steps:
         self.add(f"{kind.name}: first search after a start", f"{first:.3f}", "", "", f"then {rest * 1e3:.1f} ms, the median of {COLD}")
 
 
+def load(engine: Engine) -> None:
+    """Stores the vectors. The server gets them by several requests, of at most a gigabyte."""
+    if not hasattr(engine, "service"):
+        engine.load()
+        return
+    rows = table_of(engine.data)
+    for start in range(0, rows.num_rows, ROWS):
+        path = f"/v1/table/vectors/{'insert' if start else 'create'}"
+        checked(path, engine.service.wire.upload_pieces(path, pieces(rows.slice(start, ROWS))))
+
+
 def forget(place: pathlib.Path) -> None:
     """Lets the system forget what it has read of the files."""
     os.sync()
@@ -141,7 +154,7 @@ def run_child(task: dict) -> None:
     engine = child.load(child.VECTORS[task["engine"]])(own, Bulk(pathlib.Path(task["data"])))
     steps = Steps(task["engine"], engine)
     try:
-        steps.timed("create", engine.load)
+        steps.timed("create", lambda: load(engine))
         for kind in engine.KINDS:
             if kind.name in task["kinds"]:
                 steps.kind(kind, place)
