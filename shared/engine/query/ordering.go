@@ -63,9 +63,9 @@ var errLongValues = errors.New("dictionaries have long values")
 const longKeys = 4 << 20
 
 // keys returns the sort keys of the rows of a batch with the ordering's columns. For each row, tail
-// returns a number that breaks ties, and the position of the row. With a limit, keys may leave out rows that are not among
-// as many first ones of the batch. keys takes the memory from the
-// context before it makes the keys. The error may be errLongValues.
+// returns a number that breaks ties, and the position of the row. Of more rows than the limit, keys may leave out some that
+// are not among the first of the batch. It takes the memory from the context before it makes the keys. The error may be
+// errLongValues.
 func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, limit int64, tail func(i int) (order, place uint64)) (keys [][]byte, err error) {
 	n := int(batch.NumRows())
 	size := int64(n) * (tailBytes + sortkey.Overhead)

@@ -285,14 +285,16 @@ func TestErrorsOfRowsHaveTheirPlaces(t *testing.T) {
 // A statement has no table in its path, so the right to read the one that it names is checked when it is known.
 func TestStatementsNeedTheRightsOfTheirOperations(t *testing.T) {
 	service := openDocs(t)
-	texts := map[string]string{
-		"QueryTable": "SELECT id FROM docs", "CountTableRows": "SELECT count(*) FROM docs",
-		"ExplainTableQueryPlan": "EXPLAIN SELECT id FROM docs", "AnalyzeTableQueryPlan": "EXPLAIN ANALYZE SELECT id FROM docs",
+	texts := map[string][]string{
+		"QueryTable": {"SELECT id FROM docs", "SELECT DISTINCT id FROM docs"}, "CountTableRows": {"SELECT count(*) FROM docs"},
+		"ExplainTableQueryPlan": {"EXPLAIN SELECT id FROM docs", "EXPLAIN SELECT DISTINCT id FROM docs"},
+		"AnalyzeTableQueryPlan": {"EXPLAIN ANALYZE SELECT id FROM docs", "EXPLAIN ANALYZE SELECT DISTINCT id FROM docs"},
 	}
 	for permitted := range texts {
 		for sees, refusal := range map[string]protocol.Code{"": protocol.TableNotFound, `, Action::"DescribeTable"`: protocol.PermissionDenied} {
 			policy := fmt.Sprintf(`permit (principal, action in [Action::%q%s], resource);`, permitted, sees)
-			for operation, text := range texts {
+			for _, at := range pairs(texts) {
+				operation, text := at[0], at[1]
 				access, err := auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(policy), nil }, time.Now).Access(t.Context(), &auth.Principal{Subject: "ada"})
 				if err != nil {
 					t.Fatal(err)
@@ -306,6 +308,16 @@ func TestStatementsNeedTheRightsOfTheirOperations(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pairs returns each key with each of its texts.
+func pairs(texts map[string][]string) (all [][2]string) {
+	for key, list := range texts {
+		for _, text := range list {
+			all = append(all, [2]string{key, text})
+		}
+	}
+	return all
 }
 
 // Wherever a statement names a table, its sender needs the right to read it.
@@ -327,6 +339,7 @@ func TestStatementsNeedTheRightToEachTable(t *testing.T) {
 		`SELECT id FROM docs WHERE EXISTS (SELECT 1 FROM %s)`, `SELECT id FROM docs WHERE id > 1 OR NOT EXISTS (SELECT id FROM %s)`,
 		`SELECT id FROM docs INTERSECT SELECT id FROM %s`, `SELECT id FROM docs EXCEPT SELECT id FROM %s`,
 		`SELECT id FROM docs UNION SELECT id FROM %s`, `SELECT sum(id) AS s FROM %s`, `EXPLAIN SELECT DISTINCT id FROM %s`,
+		`EXPLAIN ANALYZE SELECT DISTINCT id FROM %s`, `SELECT id FROM docs d WHERE EXISTS (SELECT 1 FROM %s e WHERE e.id > 1)`,
 	} {
 		if _, err := service.Execute(as(docs), &queryapi.StatementRequest{Query: fmt.Sprintf(text, "docs")}); err != nil {
 			t.Errorf("%s of a table that may be read: %v", text, err)
