@@ -114,6 +114,8 @@ type Table struct {
 	attempt  Attempt // nil: retries are not detected
 
 	view *selection.Query // the rows and columns that reads can see; nil: all
+
+	spread *query.Spread // runs parts of queries elsewhere; nil: nothing does
 }
 
 // Options describe a table to open. The zero value is right for every table.
@@ -150,6 +152,13 @@ func (t *Table) WithView(view *selection.Query) *Table {
 	viewed := *t
 	viewed.view = view
 	return &viewed
+}
+
+// SpreadWith returns the table with a way to run parts of large queries elsewhere.
+func (t *Table) SpreadWith(s *query.Spread) *Table {
+	spreading := *t
+	spreading.spread = s
+	return &spreading
 }
 
 // ConfirmWith returns the table with a check that runs while the files of a commit are written. An error prevents the

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // AsOf chooses the version of a table that a query reads.
@@ -46,7 +47,7 @@ func (t *Table) plan(ctx context.Context, d *dataset.Dataset, at AsOf, q *query.
 	if err != nil {
 		return nil, err
 	}
-	return t.engine.planner.Plan(ctx, relation, q)
+	return t.planner().Plan(ctx, relation, q)
 }
 
 // Columns returns the columns that queries can name, and the version of the table that has them.
@@ -111,30 +112,41 @@ func (t *Table) Count(ctx context.Context, at AsOf, predicate string) (RowCount,
 			}
 			limit = int64(*relation.View.Query.Limit)
 		}
-		count, err := t.count(ctx, relation, predicate)
+		count, err := t.planner().Count(ctx, relation, predicate)
 		return RowCount{Rows: min(count, limit), Version: int64(d.Version())}, err
 	})
 }
 
-// count counts the matching rows of the table, or of the source of a view, without a limit.
-func (t *Table) count(ctx context.Context, relation condition.Relation, predicate string) (int64, error) {
-	filter, err := condition.New(ctx, "predicate", predicate, relation, t.engine.planner.Policy)
-	if err != nil {
-		return 0, err
+// planner returns the planner of the table's queries.
+func (t *Table) planner() *query.Planner {
+	if t.spread == nil {
+		return t.engine.planner
 	}
-	if filter.Where == nil {
-		return relation.CountRows(), nil
-	}
-	_, batches, err := relation.Scan(ctx, filter.Options([]string{}))
-	if err != nil {
-		return 0, err
-	}
-	rows := int64(0)
-	for batch, err := range batches {
+	p := *t.engine.planner
+	p.Spread = t.spread
+	return &p
+}
+
+// Part runs a part of a query whose other parts run elsewhere; see [query.Spread]. The answer tells what the part took, for
+// [query.UsageOf].
+func (t *Table) Part(ctx context.Context, part *query.Part) (*protocol.Rows, error) {
+	version := int64(part.Version)
+	return Read(ctx, t, &version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
+		began := d.Now()
+		relation, err := condition.RelationOf(ctx, d, t.view)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		rows += batch.NumRows()
-	}
-	return rows, nil
+		var usage objectstore.Usage
+		rows, err := t.engine.planner.Part(objectstore.WithTotal(ctx, &usage), relation, part)
+		// What it took is also what the request took.
+		objectstore.Count(ctx, true, int(usage.Requests()), int(usage.Bytes()))
+		if err != nil {
+			return nil, err
+		}
+		rows = query.WithUsage(rows, query.Usage{Requests: usage.Requests(), Bytes: usage.Bytes(), Took: d.Now().Sub(began)})
+		rows.Version = version
+		rows.Batches = t.Reading(ctx, d, rows.Batches)
+		return rows, nil
+	})
 }

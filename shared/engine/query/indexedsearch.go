@@ -149,9 +149,7 @@ func (x *indexedSearch) search(ctx context.Context, ahead []string) ([]found, er
 		return hits, err
 	}
 	// Rows outside of the index are measured, and compete with the rows that it found.
-	among := x.among
-	among.only = inBoth(among.only, func(fragment uint64) bool { return !x.target.index.Covers(fragment) })
-	others, err := x.measureAll(ctx, among)
+	others, err := x.measureAll(ctx, x.uncovered())
 	if err != nil {
 		return nil, err
 	}

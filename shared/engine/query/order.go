@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/engine/internal/explain"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
@@ -36,6 +37,10 @@ type tableSort struct {
 	together      int   // number of rows per fetch
 
 	read, order, take, project *explain.Step
+
+	planner  *Planner // divides a large sort of a few rows; nil: it is not divided
+	relation condition.Relation
+	query    *Query
 }
 
 // wholeBytes is the maximum size of rows that are read whole for sorting. farBytes is the same for storage behind a
@@ -56,8 +61,9 @@ const wholeFactor = 3
 const fetchBytes = 32 << 20
 
 // newSort plans a sort. A nil limit means all rows.
-func newSort(d *dataset.Dataset, q *Query, out *output, rows asked, limit *int64) (Answer, error) {
-	s := &tableSort{dataset: d, keys: q.Order, out: out, among: rows, offset: q.Offset, limit: noLimit}
+func (p *Planner) newSort(r condition.Relation, q *Query, out *output, rows asked, limit *int64) (Answer, error) {
+	d := r.Dataset
+	s := &tableSort{dataset: d, keys: q.Order, out: out, among: rows, offset: q.Offset, limit: noLimit, planner: p, relation: r, query: q}
 	if limit != nil {
 		s.limit = *limit
 	}
@@ -104,7 +110,45 @@ func (s *tableSort) resolve(whole bool) (err error) {
 		from = s.take
 	}
 	s.project = projectStep(s.dataset, s.out, from)
+	if !whole && s.divides() {
+		s.planner.Spread.describe(s.read, s.dataset, func() snapshot.ScanOptions { return s.among.options(s.by.columns) })
+	}
 	return nil
+}
+
+// partedRows bounds the rows of a sort that is divided: each part answers with as many keys.
+const partedRows = 10_000
+
+// divides reports whether a sort of a large table is divided.
+func (s *tableSort) divides() bool {
+	return s.planner != nil && saturating(s.limit, s.offset) <= partedRows && !hasDictionary(s.dataset, s.by.columns)
+}
+
+// keysElsewhere sorts the keys of a large scan in parts. It returns nil if they are to be sorted here.
+func (s *tableSort) keysElsewhere(ctx context.Context, opts *snapshot.ScanOptions) (*sortkey.Sorter, error) {
+	limit := saturating(s.limit, s.offset)
+	q := &Query{Filter: s.query.Filter, FastSearch: s.query.FastSearch, Order: s.query.Order, Limit: &limit}
+	divided, err := s.planner.divide(ctx, s.relation, opts, Part{Kind: first, Query: q})
+	if err != nil || divided == nil {
+		return nil, err
+	}
+	keys := sortkey.NewSorter(ctx, limit, sortBytes)
+	here, err := divided.each(s.read.Reading(ctx), s.read, func(batch arrow.RecordBatch) error {
+		part, err := keysOf(batch)
+		if err == nil {
+			err = keys.Add(part)
+		}
+		return err
+	})
+	switch {
+	case here:
+		keys.Close()
+		return nil, nil //nolint:nilnil // nothing runs elsewhere
+	case err != nil:
+		keys.Close()
+		return nil, err
+	}
+	return keys, nil
 }
 
 // hasDictionary reports whether one of the columns has a dictionary, which may differ between
@@ -261,8 +305,17 @@ func (s *tableSort) rankValues(ctx context.Context) error {
 func (s *tableSort) takenKeys(ctx context.Context) (*sortkey.Sorter, error) {
 	began := s.dataset.Now()
 	limit := saturating(s.limit, s.offset)
+	opts := s.among.options(s.by.columns)
+	if s.divides() {
+		keys, err := s.keysElsewhere(ctx, &opts)
+		if keys != nil || err != nil {
+			s.read.Took(began)
+			s.order.Took(began)
+			return keys, err
+		}
+	}
 	keys := sortkey.NewSorter(ctx, limit, sortBytes)
-	parts, err := snapshot.Map(s.read.Reading(ctx), s.dataset.Snapshot, s.among.options(s.by.columns), func(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
+	parts, err := snapshot.Map(s.read.Reading(ctx), s.dataset.Snapshot, opts, func(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
 		s.read.Made(batch)
 		offsets, addresses := batch.Column(0).(*array.Uint64), batch.Column(1).(*array.Uint64)
 		// The context holds the memory of the keys until they have been added.

@@ -28,6 +28,7 @@ type Answer interface {
 type Planner struct {
 	TopK   int              // rows of a search or sort in memory
 	Policy prefilter.Policy // for the use of indices by filters
+	Spread *Spread          // nil: queries are not divided
 }
 
 // Plan plans a query on a relation. It reads no rows.

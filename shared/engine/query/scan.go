@@ -21,6 +21,10 @@ type tableScan struct {
 	out           *output
 	opts          snapshot.ScanOptions
 	read, project *explain.Step
+
+	planner  *Planner // divides a large scan with a filter; nil: it is not divided
+	relation condition.Relation
+	query    *Query
 }
 
 // newScan plans a query without a search.
@@ -43,9 +47,10 @@ func (p *Planner) newScan(ctx context.Context, r condition.Relation, q *Query) (
 		return &noRows{out.schema, projectStep(d, out, nil)}, nil
 	}
 	if len(q.Order) > 0 {
-		return newSort(d, q, out, rows, limit)
+		return p.newSort(r, q, out, rows, limit)
 	}
-	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, out.sources)}
+	s := p.scan(d, out, rows)
+	s.planner, s.relation, s.query = p, r, q
 	s.opts.Offset = q.Offset
 	if q.Offset > 0 {
 		s.read.With("offset=%d", q.Offset).Like("GlobalLimitExec")
@@ -55,7 +60,17 @@ func (p *Planner) newScan(ctx context.Context, r condition.Relation, q *Query) (
 		s.read.With("limit=%d", *limit).Like("GlobalLimitExec")
 	}
 	s.project = projectStep(d, out, s.read)
+	if s.opts.Where != nil {
+		p.Spread.describe(s.read, d, func() snapshot.ScanOptions { return s.opts })
+	}
 	return s, nil
+}
+
+// scan returns the scan of some rows, without a limit.
+func (p *Planner) scan(d *dataset.Dataset, out *output, rows asked) *tableScan {
+	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, out.sources)}
+	s.project = projectStep(d, out, s.read)
+	return s
 }
 
 // noRows answers a query that cannot have rows.
@@ -77,6 +92,8 @@ type asked struct {
 	filter  condition.Filter
 	only    func(fragment uint64) bool // nil: all fragments
 	indices []string                   // names of the indices that determine only
+
+	span func(fragment uint64) (from, to int64) // of a part of a query; nil: all rows of the fragments
 }
 
 // newAsked resolves a filter. If fast is set, only rows that the indices of the filter cover are
@@ -106,7 +123,7 @@ func inBoth(a, b func(fragment uint64) bool) func(fragment uint64) bool {
 // options returns scan options for some columns of the rows.
 func (a asked) options(columns []string) snapshot.ScanOptions {
 	opts := a.filter.Options(columns)
-	opts.Only = a.only
+	opts.Only, opts.Span = a.only, a.span
 	return opts
 }
 
@@ -158,7 +175,19 @@ func fieldList(schema *arrow.Schema, text func(arrow.Field) string) string {
 func (s *tableScan) Plan() *explain.Step { return s.project }
 
 func (s *tableScan) Rows(ctx context.Context) (*protocol.Rows, error) {
-	_, batches, err := s.dataset.Scan(s.read.Reading(ctx), s.opts)
+	opts := s.opts
+	if s.planner != nil && opts.Where != nil {
+		rows, err := s.rowsElsewhere(ctx, &opts)
+		if rows != nil || err != nil {
+			return rows, err
+		}
+	}
+	return s.rowsHere(ctx, opts)
+}
+
+// rowsHere reads the rows.
+func (s *tableScan) rowsHere(ctx context.Context, opts snapshot.ScanOptions) (*protocol.Rows, error) {
+	_, batches, err := s.dataset.Scan(s.read.Reading(ctx), opts)
 	if err != nil {
 		return nil, err
 	}

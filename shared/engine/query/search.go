@@ -3,11 +3,15 @@ package query
 import (
 	"context"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/engine/internal/explain"
 	"tiltyard/shared/engine/internal/prefilter"
 	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -22,13 +26,26 @@ type vectorSearch struct {
 
 	indexed *indexedSearch // nil: all rows are measured
 
+	planner  *Planner
+	relation condition.Relation
+	query    *Query
+
 	read, nearest *explain.Step
 }
 
 // newSearch plans a search for vectors.
 func (p *Planner) newSearch(ctx context.Context, r condition.Relation, q *Query) (finder, error) {
+	s, err := p.newVectorSearch(ctx, r, q)
+	if err != nil {
+		return nil, err
+	}
+	return filtered(ctx, r, q, s)
+}
+
+// newVectorSearch plans the search without a filter of the found rows.
+func (p *Planner) newVectorSearch(ctx context.Context, r condition.Relation, q *Query) (*vectorSearch, error) {
 	d := r.Dataset
-	s := &vectorSearch{dataset: d, bounds: bounds(q.Nearest)}
+	s := &vectorSearch{dataset: d, bounds: bounds(q.Nearest), planner: p, relation: r, query: q}
 	var err error
 	if s.target, err = newTarget(d, q); err != nil {
 		return nil, err
@@ -41,7 +58,7 @@ func (p *Planner) newSearch(ctx context.Context, r condition.Relation, q *Query)
 	}
 	s.indexed = newIndexedSearch(p.Policy.Warn, s, q)
 	s.describe(q)
-	return filtered(ctx, r, q, s)
+	return s, nil
 }
 
 // before returns the rows that a search considers: the rows that match the filter if the query is
@@ -56,6 +73,7 @@ func (p *Planner) before(ctx context.Context, q *Query, r condition.Relation) (a
 // describe makes the plan steps of the search.
 func (s *vectorSearch) describe(q *Query) {
 	s.read = s.among.step(s.dataset, []string{s.target.column})
+	s.planner.Spread.describe(s.read, s.dataset, func() snapshot.ScanOptions { return s.measured(s.uncovered()) })
 	below, measures := []*explain.Step{s.read}, true
 	if s.indexed != nil {
 		below = s.indexed.describe()
@@ -105,7 +123,63 @@ func (s *vectorSearch) search(ctx context.Context, ahead []string) ([]found, err
 func (s *vectorSearch) measureAll(ctx context.Context, among asked) ([]found, error) {
 	began := s.dataset.Now()
 	defer s.read.Took(began)
-	return s.target.nearest(s.read.Reading(ctx), s.dataset, among, s.read, s.k, s.bounds)
+	ctx = s.read.Reading(ctx)
+	opts := s.measured(among)
+	if !s.target.lists {
+		hits, done, err := s.measureElsewhere(ctx, &opts)
+		if done {
+			return hits, err
+		}
+	}
+	return s.target.nearest(ctx, s.dataset, opts, s.read, s.k, s.bounds)
+}
+
+// uncovered returns the rows that the search measures, whether or not it uses an index.
+func (s *vectorSearch) uncovered() asked {
+	among := s.among
+	if s.indexed != nil {
+		among.only = inBoth(among.only, func(fragment uint64) bool { return !s.target.index.Covers(fragment) })
+	}
+	return among
+}
+
+// measured returns the options of the scan that measures rows.
+func (s *vectorSearch) measured(among asked) snapshot.ScanOptions {
+	opts := among.options([]string{s.target.column, snapshot.RowAddr})
+	opts.Only = inBoth(s.target.only, among.only)
+	return opts
+}
+
+// measureElsewhere measures the rows of a large scan in parts. done is false if they are to be measured here.
+func (s *vectorSearch) measureElsewhere(ctx context.Context, opts *snapshot.ScanOptions) (hits []found, done bool, err error) {
+	divided, err := s.planner.divide(ctx, s.relation, opts, s.part())
+	if err != nil || divided == nil {
+		return nil, err != nil, err
+	}
+	held, err := memory.Take(ctx, 2*hitBytes*int64(s.target.queries())*min(int64(s.k), s.dataset.CountRows()))
+	if err != nil {
+		return nil, true, err
+	}
+	defer held.Release()
+	best := s.target.newTopKs(s.k, s.bounds)
+	here, err := divided.each(ctx, s.read, func(batch arrow.RecordBatch) error {
+		return hitsOf(batch, len(best), func(h found) { best[h.query].Add(h.Distance, h.RowID) })
+	})
+	if here || err != nil {
+		return nil, !here, err
+	}
+	return hitsOfAll(best), true, nil
+}
+
+// part returns what a part of the search does.
+func (s *vectorSearch) part() Part {
+	q := &Query{Limit: new(int64(s.k))}
+	if s.query.Prefilter {
+		q.Filter, q.Prefilter = s.query.Filter, true
+	}
+	n := s.query.Nearest
+	q.Nearest = &Nearest{Vectors: n.Vectors, Numbered: n.Numbered, Column: s.target.column, Metric: &s.target.metric, Lower: n.Lower, Upper: n.Upper, BypassIndex: true}
+	return Part{Kind: nearest, Query: q}
 }
 
 // topKsPerRequest bounds the rows that all queries of one request find together, as a multiple of

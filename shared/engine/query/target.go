@@ -200,9 +200,7 @@ func (m *measuring[T]) measure(items arrow.ArrayData, from, rows int, out [][]fl
 
 // nearest measures rows and returns the k nearest for each query, nearest first, query by query.
 // The ids of the hits are row addresses. It counts the rows for the plan step read.
-func (t *target) nearest(ctx context.Context, d *dataset.Dataset, among asked, read *explain.Step, k int, limit vector.Bounds) ([]found, error) {
-	opts := among.options([]string{t.column, snapshot.RowAddr})
-	opts.Only = inBoth(t.only, among.only)
+func (t *target) nearest(ctx context.Context, d *dataset.Dataset, opts snapshot.ScanOptions, read *explain.Step, k int, limit vector.Bounds) ([]found, error) {
 	parts, err := snapshot.Map(ctx, d.Snapshot, opts, func(ctx context.Context, batch arrow.RecordBatch) ([]*vector.TopK, error) {
 		read.Made(batch)
 		return t.nearestOf(ctx, batch, k, limit)
@@ -225,13 +223,18 @@ func (t *target) nearest(ctx context.Context, d *dataset.Dataset, among asked, r
 			best[q].Merge(part[q])
 		}
 	}
+	return hitsOfAll(best), nil
+}
+
+// hitsOfAll returns the hits of all queries, query by query.
+func hitsOfAll(best []*vector.TopK) []found {
 	var hits []found
 	for q := range best {
 		for _, h := range best[q].Hits() {
 			hits = append(hits, found{Hit: h, query: int32(q)})
 		}
 	}
-	return hits, nil
+	return hits
 }
 
 func (t *target) newTopKs(k int, limit vector.Bounds) []*vector.TopK {

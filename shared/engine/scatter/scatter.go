@@ -175,36 +175,49 @@ func (s *Scatter[T]) repeated(ctx context.Context, part int) (T, error) {
 }
 
 // doubled calls a part, and a second time if the first call is slow. The first answer counts; an error only if the other
-// call has failed, too.
+// call has failed, too. The context of the call whose answer counts lives on, because the answer may still read.
 func (s *Scatter[T]) doubled(ctx context.Context, part int) (T, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	ends := make(chan outcome[T], 2)
-	call := func() {
-		answer, err := s.call(ctx, part)
-		ends <- outcome[T]{answer, err}
+	type end struct {
+		outcome[T]
+		call int
 	}
-	go call()
+	ends := make(chan end, 2)
+	var cancels []context.CancelFunc
+	call := func() {
+		ctx, cancel := context.WithCancel(ctx)
+		number := len(cancels)
+		cancels = append(cancels, cancel)
+		go func() {
+			answer, err := s.call(ctx, part)
+			ends <- end{outcome[T]{answer, err}, number}
+		}()
+	}
+	call()
 	running, began := 1, time.Now()
 	known, late := s.known, (<-chan time.Time)(nil)
-	var failed outcome[T]
+	var failed error
 	for {
 		select {
-		case out := <-ends:
+		case first := <-ends:
 			running--
-			if out.err != nil && running > 0 {
-				failed = out
+			switch {
+			case first.err != nil && running > 0:
+				failed = first.err
 				continue
+			case first.err != nil && failed != nil:
+				first.err = failed
 			}
-			if out.err != nil && failed.err != nil {
-				out = failed
+			for number, cancel := range cancels {
+				if number != first.call || first.err != nil {
+					cancel()
+				}
 			}
-			cancel()
 			for range running {
 				if other := <-ends; other.err == nil {
 					other.answer.Close()
 				}
 			}
-			return out.answer, out.err
+			return first.answer, first.err
 		case <-known:
 			known = nil
 			timer := time.NewTimer(s.limit - time.Since(began))
@@ -214,7 +227,7 @@ func (s *Scatter[T]) doubled(ctx context.Context, part int) (T, error) {
 			late = nil
 			running++
 			s.count(func(stats *Stats) { stats.Doubled++ })
-			go call()
+			call()
 		}
 	}
 }

@@ -181,7 +181,10 @@ func TestTheConsumerMayStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w world
 		s := scatter.New(options, 100, w.call(func(ctx context.Context, _, _ int) error { return sleep(ctx, time.Second) }))
-		for a := range s.All(t.Context()) {
+		for a, err := range s.All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			a.Close()
 			break
 		}
@@ -201,7 +204,10 @@ func TestAnswersWaitForAConsumerThatIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w world
 		s := scatter.New(options, 100, w.call(func(context.Context, int, int) error { return nil }))
-		for a := range s.All(t.Context()) {
+		for a, err := range s.All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			time.Sleep(time.Second)
 			w.mu.Lock()
 			if waiting := w.made - int64(a.part) - 1; waiting > 16 {
