@@ -12,6 +12,7 @@
 package boot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -88,6 +89,7 @@ type Config struct {
 	RequestTimeout time.Duration
 	StallTimeout   time.Duration
 	Stream         bool            // functions stream their answers
+	Parts          stores.Parts    // of large queries
 	Limits         httpapi.Limits  // limits of request bodies
 	Uploads        arrowipc.Limits // limits of the contents of Arrow bodies
 	ResultBytes    int64           // of the stored answers of one caller
@@ -226,14 +228,22 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 	})
 }
 
+// ownFunction is the place of parts of queries that means the function itself.
+const ownFunction = "lambda"
+
 // Stores returns the stores and settings that tables are opened over.
 func (e *Env) Stores() stores.Set {
+	parts := e.Parts
+	parts.Endpoint = cmp.Or(os.Getenv("AWS_ENDPOINT_URL_LAMBDA"), os.Getenv("AWS_ENDPOINT_URL"))
+	if parts.Where == ownFunction {
+		parts.Where += ":" + os.Getenv(functionVariable)
+	}
 	return stores.Set{
 		Objects: e.Objects, Records: e.Records, Now: e.Now, Logger: e.Logger,
 		CacheBytes: e.CacheBytes, MergeBytes: e.MergeBytes, TopK: e.TopK,
 		StableRowIDs: e.StableRowIDs, Anonymous: e.Anonymous,
 		Queue: e.Queue, Maintain: e.Maintain, Auto: e.Auto,
 		DropRetention: e.DropRetention, EventSource: e.Events, EventRetention: e.EventRetention,
-		Vendor: e.Vendor, Runs: e.Runs, Rights: auth.Rights{Verifier: e.Verifier, Policies: e.Policies},
+		Vendor: e.Vendor, Runs: e.Runs, Rights: auth.Rights{Verifier: e.Verifier, Policies: e.Policies}, Parts: parts,
 	}
 }

@@ -217,3 +217,30 @@ func parseCount(text string) (int, error) {
 	}
 	return int(n), nil
 }
+
+// parseParts accepts lambda for the function itself, lambda: with the name or ARN of another one, and a URL.
+func parseParts(text string) (string, error) {
+	if text == ownFunction {
+		return text, nil
+	}
+	if name, found := strings.CutPrefix(text, "lambda:"); found {
+		if name == "" || strings.ContainsAny(name, "/? \t") {
+			return "", errors.New("lambda: needs the name or the ARN of a function")
+		}
+		return text, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("must be lambda, lambda: and a function, or the URL of servers, without a user and a query")
+	}
+	return strings.TrimSuffix(text, "/"), nil
+}
+
+// parseTogether accepts the number of parts of a query.
+func parseTogether(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 1000 {
+		return 0, errors.New("must be a number from 1 to 1000")
+	}
+	return n, nil
+}

@@ -266,6 +266,21 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.Stream, err = parseSwitch(text); return err },
 	},
 	{
+		Name: "parts", Value: "PLACE",
+		Help: "where the parts of large queries run: lambda: and the name or ARN of a function, or the http:// or https:// URL of servers of the same release and root; in the process of the query when not set",
+		set:  func(c *Config, text string) (err error) { c.Parts.Where, err = parseParts(text); return err },
+	},
+	{
+		Name: "part-bytes", Value: "BYTES", Default: "128MiB",
+		Help: "what a part of a query reads, decoded; a query that reads more than twice as much is divided",
+		set:  func(c *Config, text string) (err error) { c.Parts.Bytes, err = parseBytes(text); return err },
+	},
+	{
+		Name: "parts-together", Value: "NUMBER", Default: "16",
+		Help: "most parts of a query at the same time, up to 1000",
+		set:  func(c *Config, text string) (err error) { c.Parts.Together, err = parseTogether(text); return err },
+	},
+	{
 		Name: "cache-bytes", Value: "BYTES", Default: "auto",
 		Help: "memory for what was read of tables; auto is 512MiB, or a quarter of GOMEMLIMIT if that is less",
 		set:  func(c *Config, text string) (err error) { c.CacheBytes, err = parseAuto[uint64](text); return err },

@@ -92,18 +92,26 @@ func (e *elsewhere) call(ctx context.Context, p *query.Part) (*query.Answered, e
 	if err != nil {
 		return nil, err
 	}
-	rows, usage := query.UsageOf(rows)
+	rows, usage, known := query.UsageOf(rows)
+	if !known {
+		return nil, errors.New("the answer does not tell what it took")
+	}
 	return &query.Answered{Rows: rows, Usage: usage}, nil
 }
 
 // errBusy is an error of a part that may be repeated, and errNowhere one that means that nothing runs elsewhere.
 var errBusy, errNowhere = errors.New("busy"), errors.New("nowhere")
 
+// errCrowded means that no instance is free for a part.
+var errCrowded = errors.New("crowded")
+
 // spread returns the table with queries that are divided, however small they are.
 func (e *elsewhere) spread(table *engine.Table, most int) *engine.Table {
 	e.on, e.parts = table, nil
 	return table.SpreadWith(&query.Spread{
-		Call: e.call, Here: func(err error) bool { return errors.Is(err, errNowhere) }, PartBytes: 1, Most: most,
+		Call: e.call, PartBytes: 1, Most: most,
+		Here:    func(err error) bool { return errors.Is(err, errNowhere) },
+		Busy:    func(err error) bool { return errors.Is(err, errCrowded) },
 		Options: scatter.Options{Together: 3, Pause: time.Millisecond, Passing: func(err error) bool { return errors.Is(err, errBusy) }},
 	})
 }
@@ -242,6 +250,17 @@ func TestPartsThatFail(t *testing.T) {
 	for name, q := range questions() {
 		if diff := cmp.Diff(enginetest.Show(t, table, q), enginetest.Show(t, divided, q)); diff != "" {
 			t.Errorf("%s, nothing runs elsewhere (-want +got):\n%s", name, diff)
+		}
+	}
+	e.before = func(n int) error {
+		if n%3 > 0 {
+			return errCrowded
+		}
+		return nil
+	}
+	for name, q := range questions() {
+		if diff := cmp.Diff(enginetest.Show(t, table, q), enginetest.Show(t, divided, q)); diff != "" {
+			t.Errorf("%s, most parts run here (-want +got):\n%s", name, diff)
 		}
 	}
 	refused := protocol.Errorf(protocol.PermissionDenied, "no longer permitted")

@@ -22,6 +22,7 @@ import (
 	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/record"
+	"tiltyard/shared/tables/parts"
 	"tiltyard/shared/tables/stores"
 	"tiltyard/shared/tables/vending"
 )
@@ -46,6 +47,7 @@ type Tables struct {
 
 	maintain bool
 	followed *jobs.Recent
+	parts    *parts.Caller
 }
 
 // Open returns the tables of stores. It sends no request.
@@ -74,6 +76,7 @@ func Open(s Stores) Tables {
 		Now:          s.Now,
 		maintain:     s.Maintain && s.Queue != nil,
 		followed:     jobs.NewRecent(s.Now),
+		parts:        parts.Open(s.Parts),
 	}
 	t.Announcer = changefeed.Open(names, t.Jobs, changefeed.Options{
 		Source: s.EventSource, Keep: s.EventRetention, Objects: s.Objects.Home().Store, Records: s.Records, Now: s.Now, Logger: s.Logger, History: past{t},

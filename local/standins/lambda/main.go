@@ -8,6 +8,9 @@
 // With -url it also listens there, like the URL of the function called stream, which serves all
 // operations and streams its responses.
 //
+// Functions call each other by Lambda's API, as parts of large queries do, at an address that they get as
+// AWS_ENDPOINT_URL_LAMBDA.
+//
 // The functions inherit the environment of this program, so that TILTYARD_TOKEN and other variables
 // configure them like the local server.
 package main
@@ -65,7 +68,12 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	environment := stores.environment()
+	calls, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	environment := append([]string{"TILTYARD_PARTS=lambda:query"}, stores.environment()...)
+	environment = append(environment, "AWS_ENDPOINT_URL_LAMBDA=http://"+calls.Addr().String())
 	if token, made := chooseToken(); made {
 		environment = append(environment, "TILTYARD_TOKEN="+token)
 		fmt.Fprintf(os.Stderr, "token: %s (made for this run; set TILTYARD_TOKEN to choose one)\n", token)
@@ -89,6 +97,7 @@ func run(ctx context.Context, o options) (err error) {
 		tasks.Go(func() error { stores.poll(ctx, q, worker, log); return nil })
 	}
 	tasks.Go(func() error { return serve(ctx, listener, gateway.Handler(byGroup, log)) })
+	tasks.Go(func() error { return serve(ctx, calls, invocations(byGroup)) })
 	if o.url != "" {
 		tasks.Go(func() error { return o.serveURL(ctx, environment, log) })
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"tiltyard/local/standins/gateway"
 	"tiltyard/local/standins/runtimeapi"
 )
 
@@ -205,5 +206,48 @@ func TestFunctionsShareTheStores(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "")
 	if _, err := openStores(t.Context(), "tiltyard-x"); err == nil || !strings.Contains(err.Error(), "AWS_ENDPOINT_URL") {
 		t.Errorf("got error %v, want one that asks for AWS_ENDPOINT_URL", err)
+	}
+}
+
+// A callable is a function of a test.
+type callable func(ctx context.Context, event []byte) ([]byte, error)
+
+// Invoke calls the function.
+func (c callable) Invoke(ctx context.Context, event []byte) ([]byte, error) { return c(ctx, event) }
+
+func TestFunctionsAreCalledByName(t *testing.T) {
+	functions := map[string]gateway.Function{
+		"echo": callable(func(_ context.Context, event []byte) ([]byte, error) { return append([]byte("got "), event...), nil }),
+		"busy": callable(func(ctx context.Context, _ []byte) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() }),
+		"long": callable(func(context.Context, []byte) ([]byte, error) { return make([]byte, maxEventBytes+1), nil }),
+		"dead": callable(func(context.Context, []byte) ([]byte, error) {
+			return nil, &runtimeapi.Error{Function: "dead", Message: `{"errorType":"Exit"}`}
+		}),
+		"none": callable(func(context.Context, []byte) ([]byte, error) { return nil, os.ErrNotExist }),
+	}
+	server := httptest.NewServer(invocations(functions))
+	defer server.Close()
+	for _, c := range []struct {
+		name, event string
+		status      int
+		failed      string
+		want        string
+	}{
+		{"echo", "{}", 200, "", "got {}"},
+		{"busy", "{}", 429, "", "busy"},
+		{"long", "{}", 200, "Unhandled", "ResponseSizeTooLarge"},
+		{"dead", "{}", 200, "Unhandled", "Exit"},
+		{"none", "{}", 500, "", "not exist"},
+		{"lost", "{}", 404, "", "no function lost"},
+		{"echo", strings.Repeat("x", maxEventBytes+1), 413, "", "too long"},
+	} {
+		answer, err := http.Post(server.URL+"/2015-03-31/functions/"+c.name+"/invocations", "application/json", strings.NewReader(c.event))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.Body.Close() != nil || answer.StatusCode != c.status || answer.Header.Get("X-Amz-Function-Error") != c.failed || !strings.Contains(string(body), c.want) {
+			t.Errorf("%s: got %s, %q, %.80s (%v)", c.name, answer.Status, answer.Header.Get("X-Amz-Function-Error"), body, err)
+		}
 	}
 }

@@ -284,15 +284,17 @@ func WithUsage(rows *protocol.Rows, u Usage) *protocol.Rows {
 	return &told
 }
 
-// UsageOf returns what an answer of a part took, and the answer without it.
-func UsageOf(rows *protocol.Rows) (*protocol.Rows, Usage) {
+// UsageOf returns what an answer of a part took, and the answer without it. known is false if the answer does not tell,
+// and thus is not that of a part.
+func UsageOf(rows *protocol.Rows) (answer *protocol.Rows, u Usage, known bool) {
 	metadata := rows.Schema.Metadata()
+	_, known = metadata.GetValue(tookKey)
 	number := func(key string) int64 {
 		text, _ := metadata.GetValue(key)
-		n, _ := strconv.ParseInt(text, 10, 64) // 0 for a part that does not tell
+		n, _ := strconv.ParseInt(text, 10, 64) // 0 if the answer is not that of a part
 		return n
 	}
-	u := Usage{Requests: number(requestsKey), Bytes: number(bytesKey), Took: time.Duration(number(tookKey)) * time.Microsecond}
+	u = Usage{Requests: number(requestsKey), Bytes: number(bytesKey), Took: time.Duration(number(tookKey)) * time.Microsecond}
 	var keys, values []string
 	for i, key := range metadata.Keys() {
 		if key != requestsKey && key != bytesKey && key != tookKey {
@@ -302,7 +304,7 @@ func UsageOf(rows *protocol.Rows) (*protocol.Rows, Usage) {
 	told := *rows
 	rest := arrow.NewMetadata(keys, values)
 	told.Schema = arrow.NewSchema(rows.Schema.Fields(), &rest)
-	return &told, u
+	return &told, u, known
 }
 
 // countRows counts the rows of a scan.

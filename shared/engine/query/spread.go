@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -25,6 +26,8 @@ import (
 type Spread struct {
 	// Call runs a part, and returns its answer. An error for which Here is true makes the query do the work itself.
 	Call func(ctx context.Context, p *Part) (*Answered, error)
+	// Busy reports whether an error means that a part cannot run elsewhere now. It is run here then.
+	Busy func(error) bool
 	// Here reports whether an error means that no part can run elsewhere.
 	Here func(error) bool
 	// Bytes is the size of a scan, decoded, above which it is divided, and PartBytes the size of a part.
@@ -86,6 +89,8 @@ type division struct {
 	*Spread
 	part  Part // of all parts
 	parts [][]Stretch
+	here  func(context.Context, *Part) (*protocol.Rows, error) // runs a part in this process
+	one   sync.Mutex                                           // held by the part that runs here
 }
 
 // divide divides a scan, or returns nil if it is to be done here. If the filter can use an index, it asks the index first,
@@ -107,7 +112,8 @@ func (p *Planner) divide(ctx context.Context, r condition.Relation, opts *snapsh
 		}
 		opts.Among, part.Unindexed = nil, true
 	}
-	v := &division{Spread: p.Spread, part: part, parts: p.Spread.cut(d, *opts, size)}
+	run := func(ctx context.Context, part *Part) (*protocol.Rows, error) { return p.Part(ctx, r, part) }
+	v := &division{Spread: p.Spread, here: run, part: part, parts: p.Spread.cut(d, *opts, size)}
 	v.part.Format, v.part.Version = partFormat, d.Version()
 	return v, nil
 }
@@ -206,7 +212,11 @@ func (v *division) each(ctx context.Context, step *explain.Step, take func(batch
 	calls := scatter.New(v.Options, len(v.parts), func(ctx context.Context, i int) (*Answered, error) {
 		part := v.part
 		part.Stretches = v.parts[i]
-		return v.Call(ctx, &part)
+		answer, err := v.Call(ctx, &part)
+		if err != nil && v.Busy != nil && v.Busy(err) {
+			return v.runHere(ctx, &part)
+		}
+		return answer, err
 	})
 	var sum Usage
 	taken := false
@@ -229,6 +239,21 @@ func (v *division) each(ctx context.Context, step *explain.Step, take func(batch
 	step.WithMore("parts_requests=%d", sum.Requests).WithMore("parts_bytes_read=%d", sum.Bytes).WithMore("parts_elapsed=%s", sum.Took).
 		WithMore("slowest_part=%s", stats.Slowest).WithMore("repeated_parts=%d", stats.Repeated).WithMore("doubled_parts=%d", stats.Doubled)
 	return false, nil
+}
+
+// runHere runs a part in this process, one at a time. Without it, queries that occupy all instances would wait for each
+// other's parts.
+func (v *division) runHere(ctx context.Context, part *Part) (*Answered, error) {
+	v.one.Lock()
+	defer v.one.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	rows, err := v.here(ctx, part)
+	if err != nil {
+		return nil, err
+	}
+	return &Answered{Rows: rows}, nil
 }
 
 // each calls take with the batches of the answer, and closes it.

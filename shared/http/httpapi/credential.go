@@ -39,7 +39,7 @@ func (c *call) authenticate(token string) error {
 		return err
 	}
 	c.principal = principal
-	c.r = c.r.WithContext(auth.NewContext(c.ctx(), principal))
+	c.r = c.r.WithContext(auth.WithToken(auth.NewContext(c.ctx(), principal), token))
 	if c.Policies == nil {
 		return auth.Authorize(principal, c.match.operation)
 	}

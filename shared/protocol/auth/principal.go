@@ -87,6 +87,20 @@ func NewContext(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, contextKey{}, p)
 }
 
+type tokenKey struct{}
+
+// WithToken returns a context that carries the token of the sender, with which the service calls itself on behalf of the
+// sender.
+func WithToken(ctx context.Context, token string) context.Context {
+	return context.WithValue(ctx, tokenKey{}, token)
+}
+
+// TokenOf returns the token of the sender of a request, or "".
+func TokenOf(ctx context.Context) string {
+	token, _ := ctx.Value(tokenKey{}).(string)
+	return token
+}
+
 // FromContext returns the principal of a request, or nil if the request was not authenticated.
 func FromContext(ctx context.Context) *Principal {
 	p, _ := ctx.Value(contextKey{}).(*Principal)

@@ -1,6 +1,7 @@
 package queryapi
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"tiltyard/shared/protocol"
@@ -101,6 +102,10 @@ type Request struct {
 	Rerank        Rerank         `json:"rerank"` // only with both Vector and FullTextQuery
 	WithRowID     bool           `json:"with_row_id"`
 	protocol.LogUse
+
+	// Part is a part of a large query, from another instance of the service, in its own format. It stands for all fields but
+	// the id and the branch.
+	Part json.RawMessage `json:"part,omitzero"`
 }
 
 // OrderBy is one key of a sort.

@@ -14,8 +14,22 @@ import (
 // Query returns rows of a table or a view: all rows, rows that match a filter or a text, the
 // rows nearest to a vector, or the best of the last two.
 func (s *Service) Query(ctx context.Context, req *queryapi.Request) (*protocol.Rows, error) {
+	if req.Part != nil {
+		return s.part(ctx, req)
+	}
 	return tables.Rows(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
 		return rows.Query(ctx, asOf(req.Version, req.LogUse), queryOf(req))
+	})
+}
+
+// part runs a part of a query whose other parts other instances run.
+func (s *Service) part(ctx context.Context, req *queryapi.Request) (*protocol.Rows, error) {
+	part, err := query.ParsePart(req.Part)
+	if err != nil {
+		return nil, err
+	}
+	return tables.Rows(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
+		return rows.Part(ctx, part)
 	})
 }
 

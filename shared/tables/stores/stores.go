@@ -38,6 +38,15 @@ type Set struct {
 	// Runs returns an error for functions that this deployment does not run; nil: jobs find that out.
 	Runs   udf.Check
 	Rights auth.Rights // of the callers who have defined views, columns and functions
+	Parts  Parts
+}
+
+// Parts decide whether and where parts of large queries run. The zero value means here.
+type Parts struct {
+	Where    string // lambda: and the name or ARN of a function, or a URL of servers; empty: here
+	Endpoint string // of Lambda's API; empty: that of the region
+	Bytes    int64  // decoded bytes that a part reads; what reads more than twice as many is divided
+	Together int    // parts of a query at the same time
 }
 
 // AutoRefresh decides when a view is refreshed automatically. Its zero value means never.

@@ -1,0 +1,131 @@
+"""Large queries run in parts on other servers: their answers are those of Lance, and nothing of a part is lost.
+
+One server sends the parts of its queries to another one over the same files. Parts are small here, so that a table of
+some thousand rows is a large one.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import random
+
+import lance
+import lancedb
+import pyarrow as pa
+import pytest
+
+from process import Server
+from wire import Wire
+
+ROWS = 30_000
+DIMENSION = 16
+
+pytestmark = pytest.mark.embedded("starts servers that call each other")
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    """A server that runs parts, and one that sends its parts there."""
+    root = tmp_path_factory.mktemp("parts") / "root"
+    outside = tmp_path_factory.mktemp("outside")
+    write(outside / "t.lance")
+    with Server(root, log="parts.log", allow=[outside], settings={"TILTYARD_LOG_FORMAT": "json"}) as other:
+        settings = {"TILTYARD_PARTS": other.url, "TILTYARD_PART_BYTES": "64KiB", "TILTYARD_PARTS_TOGETHER": "4"}
+        with Server(root, log="whole.log", allow=[outside], settings=settings) as server:
+            assert Wire(server.url, server.token).post("/v1/table/t/register", {"location": str(outside / "t.lance")}).status == 200
+            yield server, other, outside
+
+
+def write(place) -> None:
+    """Writes a table of several fragments, with nulls and deleted rows."""
+    r = random.Random(5)
+    columns = {
+        "id": pa.array(range(ROWS)),
+        "name": pa.array([None if i % 9 == 0 else f"n{r.randrange(50)}" for i in range(ROWS)]),
+        "text": pa.array([f"{r.getrandbits(256):064x}" for _ in range(ROWS)]),
+        "vector": pa.array([None if i % 11 == 0 else [r.random() for _ in range(DIMENSION)] for i in range(ROWS)], pa.list_(pa.float32(), DIMENSION)),
+    }
+    native = lance.write_dataset(pa.table(columns), place, max_rows_per_file=7_000)
+    native.delete("id % 13 = 4 OR id BETWEEN 6900 AND 7100")
+
+
+def remote(server: Server):
+    return lancedb.connect("db://default", api_key=server.token, host_override=server.url).open_table("t")
+
+
+def queries_answered(server: Server) -> int:
+    """The number of queries in the log of a server."""
+    lines = (json.loads(line) for line in server.log().splitlines() if line.startswith(b"{"))
+    return sum(line.get("operation") == "QueryTable" for line in lines)
+
+
+def test_answers_of_parts_are_those_of_lance(servers):
+    server, other, place = servers
+    table, native = remote(server), lance.dataset(place / "t.lance")
+    local = lancedb.connect(place).open_table("t")
+    before = queries_answered(other)
+    r = random.Random(6)
+    for n in range(6):
+        query = [r.random() for _ in range(DIMENSION)]
+        for where in (None, f"id % 7 = {n}", "name = 'n3' AND id > 9000"):
+            asked = [t.search(query).limit(10).select(["id", "_distance"]) for t in (table, local)]
+            if where:
+                asked = [a.where(where, prefilter=True) for a in asked]
+            got, want = (a.to_arrow() for a in asked)
+            assert got["id"].to_pylist() == want["id"].to_pylist()
+            assert got["_distance"].to_pylist() == pytest.approx(want["_distance"].to_pylist(), rel=1e-5)
+    for where in ("id % 2 = 0", "name IS NULL", "text LIKE '%abc%'", "id < 0"):
+        assert table.count_rows(where) == native.count_rows(where)
+        got = table.search().where(where).select(["id", "name"]).limit(None).to_arrow()
+        assert got.equals(native.to_table(["id", "name"], filter=where)), where
+        got = table.search().where(where).select(["id"]).limit(17).offset(40).to_arrow()
+        assert got["id"].to_pylist() == native.to_table(["id"], filter=where, limit=17, offset=40)["id"].to_pylist(), where
+    assert queries_answered(other) > before + 50
+
+
+def test_orders_and_statements(servers):
+    server, other, place = servers
+    native = lance.dataset(place / "t.lance")
+    wire = Wire(server.url, server.token)
+    before = queries_answered(other)
+    rows = native.to_table(["id", "text"]).sort_by([("text", "descending")]).slice(5, 20)
+    answer = wire.post("/v1/table/t/query", {"k": 20, "offset": 5, "columns": {"column_names": ["id", "text"]}, "order_by": [{"column_name": "text", "ascending": False}]})
+    assert answer.status == 200 and answer.table["id"].to_pylist() == rows["id"].to_pylist()
+    counted = wire.post("/v1/table/t/count_rows", {"predicate": "text > '8'"})
+    assert counted.json == native.count_rows("text > '8'")
+    plan = wire.post("/v1/table/t/analyze_plan", {"vector": [0.5] * DIMENSION, "k": 3}).json
+    assert "parts=" in str(plan) and "slowest_part=" in str(plan)
+    assert queries_answered(other) > before
+
+
+def test_queries_and_commits_at_the_same_time(servers):
+    """A query reads one version: it has all rows of a commit or none."""
+    server, _, outside = servers
+    place = outside / "counts.lance"
+    lance.write_dataset(pa.table({"n": [0] * 20_000, "text": ["x" * 20] * 20_000}), place, max_rows_per_file=5_000)
+    wire = Wire(server.url, server.token)
+    assert wire.post("/v1/table/counts/register", {"location": str(place)}).status == 200
+
+    def commits():
+        for _ in range(15):
+            lance.dataset(place).update({"n": "n + 1"})
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        writing = pool.submit(commits)
+        while not writing.done():
+            answer = wire.post("/v1/table/counts/query", {"k": 0, "filter": "text LIKE 'x%'", "columns": {"column_names": ["n"]}})
+            assert answer.status == 200
+            values = answer.table["n"].to_pylist()
+            assert len(values) == 20_000 and len(set(values)) == 1
+        writing.result()
+
+
+def test_a_dead_server_is_named_and_passes(servers):
+    """Parts that nobody answers end the query with 503, and queries that are not divided go on."""
+    server, _, outside = servers
+    with Server(server.root, log="dead.log", allow=[outside], settings={"TILTYARD_PARTS": "http://127.0.0.1:9", "TILTYARD_PART_BYTES": "64KiB"}) as alone:
+        wire = Wire(alone.url, alone.token)
+        answer = wire.post("/v1/table/t/count_rows", {"predicate": "text > '8'"})
+        assert answer.status == 503 and answer.headers["Retry-After"] and "part of the query" in answer.json["error"]
+        assert wire.post("/v1/table/t/count_rows", {}).status == 200

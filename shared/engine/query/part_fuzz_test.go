@@ -1,0 +1,32 @@
+package query_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"tiltyard/shared/engine/query"
+)
+
+// What ParsePart accepts is written and read again the same.
+func FuzzParsePart(f *testing.F) {
+	f.Add([]byte(`{"format":1,"version":3,"kind":"count","query":{"Filter":"a > 1"},"stretches":[{"fragment":1,"from":0,"to":5}]}`))
+	f.Add([]byte(`{"format":1,"version":3,"kind":"nearest","query":{"Nearest":{"Vectors":[[1,2]],"Metric":1}},"stretches":[{"fragment":1,"to":5}]}`))
+	f.Add([]byte(`{"format":1,"version":3,"kind":"rows","query":{"Text":{"match":{"terms":"a"}}},"stretches":[{"to":5}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := query.ParsePart(text)
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(p)
+		if err != nil {
+			t.Skip() // a query for words may be longer than its limits
+		}
+		same, err := query.ParsePart(again)
+		if err != nil {
+			t.Fatalf("%s was read, %s is not: %v", text, again, err)
+		}
+		if third, err := json.Marshal(same); err != nil || string(third) != string(again) {
+			t.Errorf("%s is written as %s, error %v", again, third, err)
+		}
+	})
+}
