@@ -21,7 +21,7 @@ from wire import Wire
 ROWS = 30_000
 DIMENSION = 16
 
-pytestmark = pytest.mark.embedded("starts servers that call each other")
+beside = pytest.mark.embedded("starts servers that call each other")
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,7 @@ def queries_answered(server: Server) -> int:
     return sum(line.get("operation") == "QueryTable" for line in lines)
 
 
+@beside
 def test_answers_of_parts_are_those_of_lance(servers):
     server, other, place = servers
     table, native = remote(server), lance.dataset(place / "t.lance")
@@ -84,6 +85,7 @@ def test_answers_of_parts_are_those_of_lance(servers):
     assert queries_answered(other) > before + 50
 
 
+@beside
 def test_orders_and_statements(servers):
     server, other, place = servers
     native = lance.dataset(place / "t.lance")
@@ -99,6 +101,7 @@ def test_orders_and_statements(servers):
     assert queries_answered(other) > before
 
 
+@beside
 def test_queries_and_commits_at_the_same_time(servers):
     """A query reads one version: it has all rows of a commit or none."""
     server, _, outside = servers
@@ -121,6 +124,7 @@ def test_queries_and_commits_at_the_same_time(servers):
         writing.result()
 
 
+@beside
 def test_a_dead_server_is_named_and_passes(servers):
     """Parts that nobody answers end the query with 503, and queries that are not divided go on."""
     server, _, outside = servers
@@ -129,3 +133,23 @@ def test_a_dead_server_is_named_and_passes(servers):
         answer = wire.post("/v1/table/t/count_rows", {"predicate": "text > '8'"})
         assert answer.status == 503 and answer.headers["Retry-After"] and "part of the query" in answer.json["error"]
         assert wire.post("/v1/table/t/count_rows", {}).status == 200
+
+
+def test_functions_call_themselves(server, outside, module_space):
+    """A large query of a function is divided among instances of it."""
+    if not server.behind_gateway:
+        pytest.skip("test_answers_of_parts_are_those_of_lance is about servers")
+    place, wire = outside / f"{module_space}-parts.lance", server.wire()
+    write(place)
+    native = lance.dataset(place)
+    path = f"/v1/table/{module_space}$parts"
+    assert wire.post(f"{path}/register", {"location": str(place)}).status == 200
+    for where in ("text > '8'", "text LIKE '%abc%'"):
+        assert wire.post(f"{path}/count_rows", {"predicate": where}).json == native.count_rows(where)
+        answer = wire.post(f"{path}/query", {"k": 0, "filter": where, "columns": {"column_names": ["id", "name"]}})
+        assert answer.table.equals(native.to_table(["id", "name"], filter=where))
+    query = [0.5] * DIMENSION
+    answer = wire.post(f"{path}/query", {"vector": query, "k": 9, "columns": {"column_names": ["id"]}})
+    assert answer.table["id"].to_pylist() == native.to_table(["id"], nearest={"column": "vector", "q": query, "k": 9})["id"].to_pylist()
+    plan = str(wire.post(f"{path}/analyze_plan", {"k": 0, "filter": "text > '8'", "columns": {"column_names": ["id"]}}).json)
+    assert "parts=" in plan and "parts_requests=" in plan

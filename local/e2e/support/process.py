@@ -205,7 +205,8 @@ class Functions:
         folder = self.folder()
         command = [str(REPOSITORY / "scripts" / "run-lambda.sh"), "-functions", f"{folder}/functions", "-listen", "127.0.0.1:0"]
         command += ["-url", "127.0.0.1:0"]
-        environment = {**os.environ, "TILTYARD_TOKEN": self.token, "LAMBDA": f"{folder}/lambda"}
+        # Small parts let tables of tests be large enough for queries in parts.
+        environment = {**os.environ, "TILTYARD_TOKEN": self.token, "LAMBDA": f"{folder}/lambda", "TILTYARD_PART_BYTES": "256KiB"}
         if self._keys:
             environment["TILTYARD_VEND_KEYS"] = str(self._keys)
         with open(self.log_path, "wb") as log:
