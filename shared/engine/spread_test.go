@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
@@ -229,6 +230,32 @@ func TestPartsReadTheVersionOfTheQuery(t *testing.T) {
 	}
 	if got, err := divided.Count(t.Context(), engine.AsOf{}, "id % 2 = 0"); err != nil || got != want {
 		t.Errorf("got %v (%v), want %v", got, err, want)
+	}
+}
+
+func TestNowIsTheSameInAllParts(t *testing.T) {
+	table := createPoints(t)
+	p := &query.Part{Format: 1, Version: 5, Kind: "count", Query: &query.Query{Filter: "now() > timestamp '2020-01-01' AND id >= 0"}, Stretches: []query.Stretch{{To: 100}}}
+	for year, want := range map[int]int64{2010: 0, 2021: 91} {
+		p.Time = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		rows, err := table.Part(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for batch, err := range rows.Batches {
+			if got := batch.Column(0).(*array.Int64).Value(0); err != nil || got != want {
+				t.Errorf("in %d: got %d rows (%v), want %d", year, got, err, want)
+			}
+		}
+	}
+	var e elsewhere
+	if _, err := e.spread(table, 5).Count(t.Context(), engine.AsOf{}, "now() IS NOT NULL"); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range e.parts {
+		if p.Time.IsZero() || !p.Time.Equal(e.parts[0].Time) {
+			t.Errorf("a part has the time %v, another one %v", p.Time, e.parts[0].Time)
+		}
 	}
 }
 

@@ -42,6 +42,8 @@ const (
 type Part struct {
 	Format  int    `json:"format"`
 	Version uint64 `json:"version"`
+	// Time is what now() stands for.
+	Time time.Time `json:"time"`
 	// View identifies the query of the view that the rows are seen through; "" is the table itself.
 	View      string    `json:"view,omitempty"`
 	Kind      Kind      `json:"kind"`
@@ -118,6 +120,7 @@ func (p *Planner) Part(ctx context.Context, r condition.Relation, part *Part) (*
 	if view != part.View {
 		return nil, errOtherView
 	}
+	r.Time = part.Time
 	switch part.Kind {
 	case counting:
 		return here.countPart(ctx, r, part)

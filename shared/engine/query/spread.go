@@ -114,7 +114,7 @@ func (p *Planner) divide(ctx context.Context, r condition.Relation, opts *snapsh
 	}
 	run := func(ctx context.Context, part *Part) (*protocol.Rows, error) { return p.Part(ctx, r, part) }
 	v := &division{Spread: p.Spread, here: run, part: part, parts: p.Spread.cut(d, *opts, size)}
-	v.part.Format, v.part.Version = partFormat, d.Version()
+	v.part.Format, v.part.Version, v.part.Time = partFormat, d.Version(), r.Time
 	return v, nil
 }
 

@@ -24,11 +24,16 @@ type Resolver func(ctx context.Context, e syntax.Expr, columns *arrow.Schema, no
 // Bind parses an SQL expression and binds it to the columns of a table and its row columns. what is
 // the name of the request's field in error messages.
 func Bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arrow.Schema, resolve Resolver) (*plan.Bound, error) {
+	return bind(ctx, what, sql, d, table, d.Now(), resolve)
+}
+
+// bind is Bind with the time that now() stands for.
+func bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arrow.Schema, now time.Time, resolve Resolver) (*plan.Bound, error) {
 	expr, err := syntax.Parse(sql)
 	if err != nil {
 		return nil, apierror.OfExpression(what, err)
 	}
-	bound, err := resolve(ctx, expr, d.WithRowColumns(table), d.Now())
+	bound, err := resolve(ctx, expr, d.WithRowColumns(table), now)
 	if err != nil {
 		return nil, apierror.OfExpression(what, err)
 	}

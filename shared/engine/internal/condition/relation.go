@@ -1,9 +1,11 @@
 package condition
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -21,12 +23,13 @@ import (
 type Relation struct {
 	*dataset.Dataset
 	View *selection.Plan // over the columns of a scan; nil: the table itself
+	Time time.Time       // what now() stands for in expressions; zero: the time of the clock
 }
 
 // RelationOf returns a view of a version, or the version itself if view is nil. A view that does not
 // fit the version is InvalidInput.
 func RelationOf(ctx context.Context, d *dataset.Dataset, view *selection.Query) (Relation, error) {
-	r := Relation{Dataset: d}
+	r := Relation{Dataset: d, Time: d.Now()}
 	if view == nil {
 		return r, nil
 	}
@@ -70,7 +73,7 @@ func (r Relation) Bind(ctx context.Context, what, text string, resolve Resolver,
 		}
 		return arrow.NewSchema(append(slices.Clone(s.Fields()), added...), nil)
 	}
-	bound, err := Bind(ctx, what, text, r.Dataset, extended(r.Columns()), resolve)
+	bound, err := bind(ctx, what, text, r.Dataset, extended(r.Columns()), cmp.Or(r.Time, r.Now()), resolve)
 	if err != nil || r.View == nil {
 		return bound, err
 	}
