@@ -10,6 +10,6 @@ import (
 )
 
 func main() {
-	env := boot.FromEnv()
+	env := boot.FromEnv(boot.Clients{})
 	apigateway.Serve(console.Handler(env.Handler(), env.BasePath), env.Stream)
 }

@@ -10,13 +10,15 @@ import (
 	"tiltyard/shared/events/changefeed"
 	"tiltyard/shared/http/httpapi/apigateway"
 	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/sqsqueue"
 	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/service/access"
 	"tiltyard/shared/service/namespace"
+	"tiltyard/shared/storage/record/dynamorecord"
 )
 
 func main() {
-	env := boot.FromEnv()
+	env := boot.FromEnv(boot.Clients{Records: dynamorecord.Open, Jobs: sqsqueue.Open})
 	names := catalog.Open(env.Objects, env.Now)
 	names.Drops.Retention = env.DropRetention
 	jobs := jobs.NewStarter(transaction.Open(env.Records, env.Now), env.Queue)

@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	env := boot.FromEnv()
+	env := boot.FromEnv(boot.Clients{})
 	tables := tables.Open(env.Stores())
 	apigateway.Serve(env.Handler(query.New(tables).Routes()...), env.Stream)
 }

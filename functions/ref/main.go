@@ -5,12 +5,14 @@ package main
 import (
 	"tiltyard/shared/boot"
 	"tiltyard/shared/http/httpapi/apigateway"
+	"tiltyard/shared/jobs/sqsqueue"
 	"tiltyard/shared/service/ref"
+	"tiltyard/shared/storage/record/dynamorecord"
 	"tiltyard/shared/tables"
 )
 
 func main() {
-	env := boot.FromEnv()
+	env := boot.FromEnv(boot.Clients{Records: dynamorecord.Open, Jobs: sqsqueue.Open})
 	tables := tables.Open(env.Stores())
 	apigateway.Serve(env.Handler(ref.New(tables).Routes()...), env.Stream)
 }

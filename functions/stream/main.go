@@ -5,13 +5,17 @@ package main
 
 import (
 	"tiltyard/shared/boot"
+	"tiltyard/shared/catalog/secretbox/kmskeys"
 	"tiltyard/shared/http/httpapi/apigateway"
+	"tiltyard/shared/jobs/sqsqueue"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/record/dynamorecord"
+	"tiltyard/shared/tables/vending/stsvendor"
 )
 
 func main() {
-	env := boot.FromEnv()
-	keys, err := boot.OpenKeys(env)
+	env := boot.FromEnv(boot.Clients{Records: dynamorecord.Open, Jobs: sqsqueue.Open, Keys: kmskeys.Open, Role: stsvendor.Open})
+	keys, err := env.OpenKeys()
 	boot.ExitOn(err)
 	services := all.Open(env.Stores(), all.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Keys: keys})
 	apigateway.Serve(env.Handler(services.Routes...), env.Stream)

@@ -6,12 +6,15 @@ package main
 import (
 	"tiltyard/shared/boot"
 	"tiltyard/shared/http/httpapi/apigateway"
+	"tiltyard/shared/jobs/sqsqueue"
 	"tiltyard/shared/service/table"
+	"tiltyard/shared/storage/record/dynamorecord"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/tables/vending/stsvendor"
 )
 
 func main() {
-	env := boot.FromEnv()
+	env := boot.FromEnv(boot.Clients{Records: dynamorecord.Open, Jobs: sqsqueue.Open, Role: stsvendor.Open})
 	tables := tables.Open(env.Stores())
 	apigateway.Serve(env.Handler(table.New(tables).Routes()...), env.Stream)
 }

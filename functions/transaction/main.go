@@ -8,16 +8,18 @@ import (
 
 	"tiltyard/shared/boot"
 	"tiltyard/shared/http/httpapi/apigateway"
+	"tiltyard/shared/jobs/sqsqueue"
 	"tiltyard/shared/service/event"
 	"tiltyard/shared/service/job"
 	"tiltyard/shared/service/table"
 	"tiltyard/shared/service/transaction"
+	"tiltyard/shared/storage/record/dynamorecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/maintain"
 )
 
 func main() {
-	env := boot.FromEnv()
+	env := boot.FromEnv(boot.Clients{Records: dynamorecord.Open, Jobs: sqsqueue.Open})
 	tables := tables.Open(env.Stores())
 	apigateway.Serve(env.Handler(slices.Concat(
 		transaction.New(tables).Routes(),

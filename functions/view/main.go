@@ -7,17 +7,20 @@ import (
 	"slices"
 
 	"tiltyard/shared/boot"
+	"tiltyard/shared/catalog/secretbox/kmskeys"
 	"tiltyard/shared/http/httpapi/apigateway"
+	"tiltyard/shared/jobs/sqsqueue"
 	"tiltyard/shared/service/function"
 	"tiltyard/shared/service/secret"
 	"tiltyard/shared/service/table"
 	"tiltyard/shared/service/view"
+	"tiltyard/shared/storage/record/dynamorecord"
 	"tiltyard/shared/tables"
 )
 
 func main() {
-	env := boot.FromEnv()
-	keys, err := boot.OpenKeys(env)
+	env := boot.FromEnv(boot.Clients{Records: dynamorecord.Open, Jobs: sqsqueue.Open, Keys: kmskeys.Open})
+	keys, err := env.OpenKeys()
 	boot.ExitOn(err)
 	tables := tables.Open(env.Stores())
 	apigateway.Serve(env.Handler(slices.Concat(

@@ -8,11 +8,13 @@ import (
 
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog/functions"
+	"tiltyard/shared/catalog/secretbox/kmskeys"
 	"tiltyard/shared/engine/udf/executor/lambdaexec"
 	"tiltyard/shared/engine/udf/wasm/host"
 	"tiltyard/shared/events/outbox/forward/awstarget"
 	"tiltyard/shared/jobs"
 	"tiltyard/shared/jobs/sqsqueue"
+	"tiltyard/shared/storage/record/dynamorecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work"
 	"tiltyard/shared/work/maintain"
@@ -20,11 +22,11 @@ import (
 
 func main() {
 	host.Intercept()
-	env := boot.FromEnv()
+	env := boot.FromEnv(boot.Clients{Records: dynamorecord.Open, Jobs: sqsqueue.Open, Keys: kmskeys.Open})
 	tables := tables.Open(env.Stores())
-	keys, err := boot.OpenKeys(env)
+	keys, err := env.OpenKeys()
 	boot.ExitOn(err)
-	boot.ExitOn(env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, functions.CallsFolder), tables.Names.Secrets.ByName(keys)))
+	boot.ExitOn(env.AddExecutors(lambdaexec.Open(env.AWS, env.Objects.Home().Store, functions.CallsFolder), tables.Names.Secrets.ByName(keys)))
 	target, err := env.OpenEventTarget(awstarget.Open)
 	boot.ExitOn(err)
 	tables.Announcer.ForwardTo(env.EventTarget, target)

@@ -19,7 +19,7 @@ import (
 
 func TestAuditVerifyReadsTheLogOfTheServer(t *testing.T) {
 	var log bytes.Buffer
-	env, err := boot.Open(boot.Config{Root: t.TempDir(), Token: "t"}, &log)
+	env, err := boot.Open(boot.Config{Root: t.TempDir(), Token: "t"}, clients, &log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestAuditVerifyReadsTheLogOfTheServer(t *testing.T) {
 func TestDocsListTheFieldsOfLines(t *testing.T) {
 	pages := map[any]string{"audit": "../../docs/audit.md", "request": "../../docs/settings.md"}
 	var log bytes.Buffer
-	env, err := boot.Open(boot.Config{Root: t.TempDir(), Token: "t"}, &log)
+	env, err := boot.Open(boot.Config{Root: t.TempDir(), Token: "t"}, clients, &log)
 	if err != nil {
 		t.Fatal(err)
 	}

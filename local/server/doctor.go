@@ -68,7 +68,7 @@ func runDoctor(cmd *cobra.Command, fix, asJSON, store bool) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "looking at the root %s; --root, --url or --context name another place\n", config.Root)
 	}
 	config.ReadOnly = !fix && !store
-	env, err := boot.Open(config, cmd.ErrOrStderr())
+	env, err := boot.Open(config, clients, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

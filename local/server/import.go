@@ -77,7 +77,7 @@ func runImport(cmd *cobra.Command, args []string, dryRun bool) error {
 		config.AllowLocations = append(config.AllowLocations, place)
 		outside = true
 	}
-	env, err := boot.Open(config, cmd.ErrOrStderr())
+	env, err := boot.Open(config, clients, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ the page's buffer.`,
 // inspectTable reads the metadata of a table at a path or URL.
 func inspectTable(cmd *cobra.Command, place string, opts inspect.Options) (report *inspect.Report, err error) {
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	at, done, err := boot.OpenTable(place, log)
+	at, done, err := boot.OpenTable(place, clients, log)
 	if err != nil {
 		return nil, err
 	}

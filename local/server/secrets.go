@@ -60,7 +60,7 @@ func withKeys(run func(cmd *cobra.Command, env *boot.Env, keys *secretbox.KeyFil
 		if err != nil {
 			return err
 		}
-		env, err := boot.Open(config, cmd.ErrOrStderr())
+		env, err := boot.Open(config, clients, cmd.ErrOrStderr())
 		if err != nil {
 			return err
 		}

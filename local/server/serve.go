@@ -136,7 +136,7 @@ func serve(cmd *cobra.Command, begin func(context.Context, *boot.Env, http.Handl
 	if made {
 		config.Token = rand.Text()
 	}
-	env, err := boot.Open(config, cmd.ErrOrStderr())
+	env, err := boot.Open(config, clients, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -210,11 +210,11 @@ func closeTraces(ctx context.Context, env *boot.Env) {
 
 // openServices opens all services over the stores of the environment, with executors and secrets.
 func openServices(env *boot.Env) (all.Services, error) {
-	secretKeys, err := boot.OpenKeys(env)
+	secretKeys, err := env.OpenKeys()
 	if err != nil {
 		return all.Services{}, err
 	}
-	if err := env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, functions.CallsFolder), catalog.Open(env.Objects, env.Now).Secrets.ByName(secretKeys)); err != nil {
+	if err := env.AddExecutors(lambdaexec.Open(env.AWS, env.Objects.Home().Store, functions.CallsFolder), catalog.Open(env.Objects, env.Now).Secrets.ByName(secretKeys)); err != nil {
 		return all.Services{}, err
 	}
 	target, err := env.OpenEventTarget(awstarget.Open)

@@ -53,7 +53,7 @@ func work(cmd *cobra.Command, _ []string) error {
 	if !config.HasCredentials() {
 		config.Token = rand.Text() // required, but there are no clients
 	}
-	env, err := boot.Open(config, cmd.ErrOrStderr())
+	env, err := boot.Open(config, clients, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func (w *world) connect(i *instance, now func() time.Time) (objectstore.Store, r
 	if err != nil {
 		panic(err)
 	}
-	return objects, dynamorecord.Open(items, "records", now)
+	return objects, dynamorecord.New(items, "records", now)
 }
 
 // A request is one of a client.

@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"tiltyard/shared/arrow/arrowipc"
@@ -35,6 +36,7 @@ import (
 	"tiltyard/shared/process/release"
 	"tiltyard/shared/process/tracing"
 	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/cloud"
 	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/record"
 	"tiltyard/shared/tables/stores"
@@ -108,6 +110,7 @@ func (c Config) HasCredentials() bool { return c.Token != "" || c.APIKeys != "" 
 // An Env contains the components of a program. They are safe for concurrent use.
 type Env struct {
 	Config
+	Clients  Clients            // those that the program is built with
 	Objects  *objectstore.Roots // the home root first, then the allowed locations
 	Records  record.Store       // records of transactions and stored answers
 	Queue    jobs.Queue         // nil if there are no jobs
@@ -132,8 +135,8 @@ type Env struct {
 // FromEnv is Read and Open for functions, whose only source is the environment. If a setting is
 // missing or wrong, it writes the error to standard error and ends the program, because a function
 // has no caller at that time.
-func FromEnv() *Env {
-	env, err := openFromEnv(os.Stderr)
+func FromEnv(clients Clients) *Env {
+	env, err := openFromEnv(clients, os.Stderr)
 	ExitOn(err)
 	return env
 }
@@ -147,7 +150,8 @@ func ExitOn(err error) {
 }
 
 // openFromEnv does the work of FromEnv, and returns the error.
-func openFromEnv(log io.Writer) (*Env, error) {
+func openFromEnv(clients Clients, log io.Writer) (*Env, error) {
+	clients.AWS = cloud.FromEnv
 	config, err := Read(Environment)
 	if err != nil {
 		return nil, err
@@ -161,25 +165,26 @@ func openFromEnv(log io.Writer) (*Env, error) {
 	if !config.HasCredentials() {
 		return nil, errors.New("no client could sign in: set TILTYARD_JWKS, TILTYARD_API_KEYS or TILTYARD_TOKEN")
 	}
-	return Open(config, log)
+	return Open(config, clients, log)
 }
 
 // Open opens the stores and other parts of a configuration. Log lines are written to log.
-func Open(c Config, log io.Writer) (*Env, error) {
+func Open(c Config, clients Clients, log io.Writer) (*Env, error) {
+	clients.AWS = sync.OnceValues(clients.AWS)
 	log = &lockedWriter{w: log}
 	logger := newLogger(c, log, c.LogLevel)
-	verifier, verifierErr := openVerifier(c, logger)
-	objects, objectsErr := openStores(c, logger)
-	policies, policiesErr := openPolicies(c, logger, time.Now)
-	vendor, vendorErr := openVendor(c, time.Now)
+	verifier, verifierErr := openVerifier(c, clients, logger)
+	objects, objectsErr := openStores(c, clients, logger)
+	policies, policiesErr := openPolicies(c, clients, logger, time.Now)
+	vendor, vendorErr := openVendor(c, clients, time.Now)
 	if err := errors.Join(verifierErr, objectsErr, policiesErr, vendorErr); err != nil {
 		return nil, err
 	}
-	records, err := openRecords(c, objects, time.Now)
+	records, err := openRecords(c, clients, objects, time.Now)
 	if err != nil {
 		return nil, err
 	}
-	queue, heavy, err := openJobs(c)
+	queue, heavy, err := openJobs(c, clients)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +198,7 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	}
 	budget := divideMemory(&c)
 	env := &Env{
-		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Heavy: heavy, Verifier: verifier, Policies: policies, Vendor: vendor,
+		Config: c, Clients: clients, Memory: budget, Objects: objects, Records: records, Queue: queue, Heavy: heavy, Verifier: verifier, Policies: policies, Vendor: vendor,
 		Logger: logger, Requests: requests, Audit: auditing, Now: time.Now,
 		Runtimes: runtimes, Traces: openTraces(c, logger),
 	}

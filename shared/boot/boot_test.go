@@ -28,21 +28,21 @@ func TestFunctionsNeedARootAndAWayToSignIn(t *testing.T) {
 	for _, s := range Settings {
 		t.Setenv(s.Variable(), "")
 	}
-	if _, err := openFromEnv(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "TILTYARD_ROOT") {
+	if _, err := openFromEnv(Clients{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "TILTYARD_ROOT") {
 		t.Errorf("got error %v, want one that names TILTYARD_ROOT", err)
 	}
 	t.Setenv("TILTYARD_ROOT", t.TempDir())
-	if _, err := openFromEnv(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "TILTYARD_TOKEN") {
+	if _, err := openFromEnv(Clients{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "TILTYARD_TOKEN") {
 		t.Errorf("got error %v, want one that names TILTYARD_TOKEN", err)
 	}
 	t.Setenv("TILTYARD_TOKEN", "the-token")
 	var log bytes.Buffer
-	env, err := openFromEnv(&log)
+	env, err := openFromEnv(Clients{}, &log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("TILTYARD_EXECUTOR", "py=exec:/bin/py")
-	if _, err := openFromEnv(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "TILTYARD_EXECUTOR") {
+	if _, err := openFromEnv(Clients{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "TILTYARD_EXECUTOR") {
 		t.Errorf("got error %v, want one that names TILTYARD_EXECUTOR", err)
 	}
 	env.Logger.Info("hello")
@@ -57,7 +57,7 @@ func TestOpenKnowsEveryConfiguredCredential(t *testing.T) {
 		Root:    t.TempDir(),
 		Token:   "the-token",
 		APIKeys: write(t, "# staff\nann "+hex.EncodeToString(hash[:])+"\n"),
-	}, &bytes.Buffer{})
+	}, inEnv, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestOpenFetchesNoKeys(t *testing.T) {
 		_, _ = w.Write([]byte(`{"keys":[]}`))
 	}))
 	defer issuer.Close()
-	env, err := Open(Config{Root: t.TempDir(), JWKS: issuer.URL, Issuer: "i", Audience: "a"}, &bytes.Buffer{})
+	env, err := Open(Config{Root: t.TempDir(), JWKS: issuer.URL, Issuer: "i", Audience: "a"}, inEnv, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,13 +117,13 @@ func TestOpenReportsWhatIsNotThere(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Open(c.config, &bytes.Buffer{})
+			_, err := Open(c.config, inEnv, &bytes.Buffer{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got error %v, want one that says %q", err, c.want)
 			}
 		})
 	}
-	_, err := Open(Config{Root: file + "/data", APIKeys: missing}, &bytes.Buffer{})
+	_, err := Open(Config{Root: file + "/data", APIKeys: missing}, inEnv, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "root: ") || !strings.Contains(err.Error(), "api-keys: ") {
 		t.Errorf("got error %v, want one that tells of both", err)
 	}
@@ -138,7 +138,7 @@ func TestRootIsSpelledWithoutLinks(t *testing.T) {
 	if err := os.Symlink(target, link); err != nil {
 		t.Fatal(err)
 	}
-	env, err := Open(Config{Root: link, AllowLocations: []string{t.TempDir()}}, &bytes.Buffer{})
+	env, err := Open(Config{Root: link, AllowLocations: []string{t.TempDir()}}, inEnv, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestRootIsSpelledWithoutLinks(t *testing.T) {
 
 func TestRelativeRootIsMade(t *testing.T) {
 	t.Chdir(t.TempDir())
-	env, err := Open(Config{Root: "./new/data"}, &bytes.Buffer{})
+	env, err := Open(Config{Root: "./new/data"}, inEnv, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestRelativeRootIsMade(t *testing.T) {
 
 func TestHandlerAnswersProbesInTheConfiguredForm(t *testing.T) {
 	var log bytes.Buffer
-	env, err := Open(Config{Root: t.TempDir(), Token: "the-token", LogText: true}, &log)
+	env, err := Open(Config{Root: t.TempDir(), Token: "the-token", LogText: true}, inEnv, &log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestBucketsAreRoots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env, err := Open(Config{Root: root, AllowLocations: []string{t.TempDir(), "s3://other"}}, &bytes.Buffer{})
+	env, err := Open(Config{Root: root, AllowLocations: []string{t.TempDir(), "s3://other"}}, inEnv, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,12 +74,12 @@ func TestBucketsAreRoots(t *testing.T) {
 
 func TestBucketsNeedARegion(t *testing.T) {
 	isolateAWS(t)
-	_, err := Open(Config{Root: "s3://lake/tables"}, &bytes.Buffer{})
+	_, err := Open(Config{Root: "s3://lake/tables"}, inEnv, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "root: no region") || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("got error %v, want one that names the root and AWS_REGION", err)
 	}
 	t.Setenv("AWS_REGION", "eu-central-1")
-	if _, err := Open(Config{Root: "s3://lake/tables"}, &bytes.Buffer{}); err != nil {
+	if _, err := Open(Config{Root: "s3://lake/tables"}, inEnv, &bytes.Buffer{}); err != nil {
 		t.Errorf("with a region: got %v, want nil", err)
 	}
 }
@@ -95,7 +95,7 @@ func TestOpenReadsAPIKeysFromABucket(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
-	env, err := Open(Config{Root: t.TempDir(), APIKeys: "s3://lake/keys/of api.txt"}, &bytes.Buffer{})
+	env, err := Open(Config{Root: t.TempDir(), APIKeys: "s3://lake/keys/of api.txt"}, inEnv, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestOpenReadsAPIKeysFromABucket(t *testing.T) {
 	if err != nil || principal.Subject != "key:ann" || asked != "GET /lake/keys/of api.txt\n" {
 		t.Errorf("got %v, %v after %q, want key:ann after one request", principal, err, asked)
 	}
-	if _, err := Open(Config{Root: t.TempDir(), APIKeys: "s3://lake"}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "api-keys: must be s3://bucket/key") {
+	if _, err := Open(Config{Root: t.TempDir(), APIKeys: "s3://lake"}, inEnv, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "api-keys: must be s3://bucket/key") {
 		t.Errorf("a bucket without a key: got %v", err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"tiltyard/shared/events/outbox/forward"
 )
 
@@ -17,7 +19,7 @@ func parseEventTarget(text string) (string, error) {
 // OpenEventTarget opens the target for forwarded events, or returns nil if none is configured. open is awstarget.Open, a
 // parameter so that only programs that forward events link the AWS clients. OpenEventTarget reads the key file once to
 // report mistakes at once; the key is read again for each use. It sends no request.
-func (e *Env) OpenEventTarget(open func(address string, key func(ctx context.Context) ([]byte, error)) (forward.Target, error)) (forward.Target, error) {
+func (e *Env) OpenEventTarget(open func(load func() (aws.Config, error), address string, key func(ctx context.Context) ([]byte, error)) (forward.Target, error)) (forward.Target, error) {
 	if e.EventTarget == "" {
 		return nil, nil
 	}
@@ -26,14 +28,14 @@ func (e *Env) OpenEventTarget(open func(address string, key func(ctx context.Con
 	switch {
 	case e.EventKey == "":
 	case isBucket(e.EventKey):
-		key, err = objectIn(e.EventKey, e.Logger)
+		key, err = objectIn(e.EventKey, e.Clients, e.Logger)
 	default:
 		_, err = key(context.Background())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("event-key: %w", err)
 	}
-	target, err := open(e.EventTarget, key)
+	target, err := open(e.AWS, e.EventTarget, key)
 	if err != nil {
 		return nil, fmt.Errorf("event-target: %w", err)
 	}

@@ -5,35 +5,30 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-
 	"tiltyard/shared/jobs"
-	"tiltyard/shared/jobs/sqsqueue"
 	"tiltyard/shared/storage/cloud"
 )
 
-// openJobs opens the queues of jobs and of heavy work, or returns nil for a queue that is not configured. It sends no request.
-// Region, endpoint and credentials come from the environment.
-func openJobs(c Config) (queue, heavy jobs.Queue, err error) {
+// openJobs opens the queues of jobs and of heavy work, or returns nil for a queue that is not configured, or that the
+// program has no client for. It sends no request.
+func openJobs(c Config, clients Clients) (queue, heavy jobs.Queue, err error) {
 	if c.Jobs == "" {
 		if c.HeavyJobs != "" {
 			return nil, nil, errors.New("heavy-jobs: needs jobs, the queue of all other work")
 		}
 		return nil, nil, nil
 	}
-	aws, err := cloud.Load()
+	if clients.Jobs == nil {
+		return nil, nil, nil
+	}
+	aws, err := clients.of(cloud.Service{Name: "SQS", What: "a queue of jobs in SQS", Attempt: cloud.UsualAttempt})
 	if err != nil {
 		return nil, nil, fmt.Errorf("jobs: %w", err)
 	}
-	if aws.Region == "" {
-		return nil, nil, errors.New("jobs: no region of AWS is configured (AWS_REGION)")
-	}
-	service := cloud.Service{Name: "SQS", What: "a queue of jobs in SQS", Attempt: cloud.UsualAttempt}
-	client := sqs.NewFromConfig(service.Client(aws))
 	if c.HeavyJobs != "" {
-		heavy = tracedQueue(c, sqsqueue.Open(client, c.HeavyJobs))
+		heavy = tracedQueue(c, clients.Jobs(aws, c.HeavyJobs))
 	}
-	return tracedQueue(c, sqsqueue.Open(client, c.Jobs)), heavy, nil
+	return tracedQueue(c, clients.Jobs(aws, c.Jobs)), heavy, nil
 }
 
 // parseJobs accepts the URL of an SQS queue.

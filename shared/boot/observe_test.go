@@ -148,7 +148,7 @@ func openFrom(t *testing.T, log io.Writer, more map[string]string) (*Env, error)
 	if err != nil {
 		return nil, err
 	}
-	return Open(config, log)
+	return Open(config, inEnv, log)
 }
 
 // A request before the first request to the service would delay every cold start, and without an
@@ -167,7 +167,7 @@ func TestOpenSendsNothingBeforeTheFirstRequest(t *testing.T) {
 	env, err := Open(Config{
 		Root: "s3://lake/root", AllowLocations: []string{"s3://other"}, Records: "dynamodb://records",
 		Jobs: server.URL + "/1/jobs", JWKS: server.URL + "/keys", Issuer: "i", Audience: "a",
-	}, io.Discard)
+	}, everyClient, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

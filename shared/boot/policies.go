@@ -15,12 +15,12 @@ import (
 
 // openPolicies opens the configured policies, or returns nil if there are none. It reads a file at
 // once, to report mistakes at the start; it reads a bucket at the first request.
-func openPolicies(c Config, log *slog.Logger, now func() time.Time) (*auth.Policies, error) {
+func openPolicies(c Config, clients Clients, log *slog.Logger, now func() time.Time) (*auth.Policies, error) {
 	switch {
 	case c.Policies == "":
 		return nil, nil
 	case isBucket(c.Policies):
-		fetch, err := objectIn(c.Policies, log)
+		fetch, err := objectIn(c.Policies, clients, log)
 		if err != nil {
 			return nil, fmt.Errorf("policies: %w", err)
 		}
@@ -34,7 +34,7 @@ func openPolicies(c Config, log *slog.Logger, now func() time.Time) (*auth.Polic
 }
 
 // objectIn returns a function that reads the object at s3://bucket/key.
-func objectIn(place string, log *slog.Logger) (func(context.Context) ([]byte, error), error) {
+func objectIn(place string, clients Clients, log *slog.Logger) (func(context.Context) ([]byte, error), error) {
 	u, err := url.Parse(place)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func objectIn(place string, log *slog.Logger) (func(context.Context) ([]byte, er
 		return nil, errors.New("must be s3://bucket/key")
 	}
 	parent := url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Clean(folder)}
-	root, err := (&bucketOpener{log: log}).open(parent.String())
+	root, err := (&bucketOpener{clients: clients, log: log}).open(parent.String())
 	if err != nil {
 		return nil, err
 	}

@@ -2,16 +2,14 @@ package boot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"tiltyard/shared/storage/cloud"
 	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/record"
-	"tiltyard/shared/storage/record/dynamorecord"
 	"tiltyard/shared/storage/record/objectrecord"
 )
 
@@ -22,23 +20,34 @@ const recordsScheme = "dynamodb://"
 const recordsAttempt = time.Second
 
 // openRecords opens the records of transactions and stored answers. They are in the root, unless a
-// DynamoDB table is configured; its region, endpoint and credentials come from the environment. It
-// sends no request.
-func openRecords(c Config, objects *objectstore.Roots, now func() time.Time) (record.Store, error) {
+// DynamoDB table is configured. It sends no request.
+func openRecords(c Config, clients Clients, objects *objectstore.Roots, now func() time.Time) (record.Store, error) {
 	table, ok := strings.CutPrefix(c.Records, recordsScheme)
 	if !ok {
 		return objectrecord.Open(objects.Home().Store, now), nil
 	}
-	aws, err := cloud.Load()
+	if clients.Records == nil {
+		return noRecords{}, nil
+	}
+	aws, err := clients.of(cloud.Service{Name: "DynamoDB", What: "the table of records in DynamoDB", Attempt: recordsAttempt})
 	if err != nil {
 		return nil, fmt.Errorf("records: %w", err)
 	}
-	if aws.Region == "" {
-		return nil, fmt.Errorf("records: no region of AWS is configured (AWS_REGION)")
-	}
-	service := cloud.Service{Name: "DynamoDB", What: "the table of records in DynamoDB", Attempt: recordsAttempt}
-	client := dynamodb.NewFromConfig(service.Client(aws))
-	return countedRecords{tracedRecords(c, dynamorecord.Open(client, table, now))}, nil
+	return countedRecords{tracedRecords(c, clients.Records(aws, table, now))}, nil
+}
+
+// noRecords are the records of a program without a client for them. Reaching them is a mistake in the program.
+type noRecords struct{}
+
+var errNoRecords = errors.New("this program has no client for its records")
+
+func (noRecords) Get(context.Context, string) (record.Record, error) {
+	return record.Record{}, errNoRecords
+}
+func (noRecords) Put(context.Context, record.Record) (string, error) { return "", errNoRecords }
+func (noRecords) Delete(context.Context, string, string) error       { return errNoRecords }
+func (noRecords) List(context.Context, string, string, int) (record.Page, error) {
+	return record.Page{}, errNoRecords
 }
 
 // countedRecords counts the requests to a record store that is not an object store, for the log.

@@ -16,7 +16,7 @@ func TestModulesAreRunUnlessTheyAreSwitchedOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		env, err := Open(config, io.Discard)
+		env, err := Open(config, inEnv, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"tiltyard/shared/catalog/secretbox"
-	"tiltyard/shared/catalog/secretbox/kmskeys"
 	"tiltyard/shared/storage/cloud"
 )
 
@@ -41,19 +40,13 @@ func (c Config) keyOfKMS() (arn string, ok bool) { return strings.CutPrefix(c.Se
 // OpenKeys opens the keys that encrypt secrets, or returns nil if none are configured. It creates
 // no file and sends no request. If clients could read the key file next to the root, it logs a
 // warning and returns nil.
-//
-// It is not part of Open, so that only the functions that use it link the KMS client.
-func OpenKeys(e *Env) (secretbox.Keys, error) {
-	if arn, ok := e.keyOfKMS(); ok {
-		aws, err := cloud.Load()
+func (e *Env) OpenKeys() (secretbox.Keys, error) {
+	if arn, ok := e.keyOfKMS(); ok && e.Clients.Keys != nil {
+		aws, err := e.Clients.of(cloud.Service{Name: "KMS", What: "the key of secrets in KMS", Attempt: cloud.UsualAttempt})
 		if err != nil {
 			return nil, fmt.Errorf("secrets: %w", err)
 		}
-		if aws.Region == "" {
-			return nil, errors.New("secrets: no region of AWS is configured (AWS_REGION)")
-		}
-		service := cloud.Service{Name: "KMS", What: "the key of secrets in KMS", Attempt: cloud.UsualAttempt}
-		return kmskeys.Open(service.Client(aws), arn, e.Objects.Home().URI), nil
+		return e.Clients.Keys(aws, arn, e.Objects.Home().URI), nil
 	}
 	keys, err := e.OpenKeyFile()
 	if err != nil || keys == nil {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tiltyard/shared/catalog/secretbox/kmskeys"
 )
 
 func TestKeysOfSecretsLieWhereNoClientReaches(t *testing.T) {
@@ -34,14 +36,14 @@ func TestKeysOfSecretsLieWhereNoClientReaches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var log bytes.Buffer
-			env, err := Open(Config{Root: root, Token: "t", Secrets: c.secrets, AllowLocations: c.allow}, &log)
+			env, err := Open(Config{Root: root, Token: "t", Secrets: c.secrets, AllowLocations: c.allow}, everyClient, &log)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if log.Len() > 0 {
 				t.Errorf("opening logs %s", &log)
 			}
-			keys, err := OpenKeys(env)
+			keys, err := env.OpenKeys()
 			if c.fails == "" && err != nil || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
 				t.Errorf("got error %v, want %q", err, c.fails)
 			}
@@ -65,18 +67,17 @@ func TestFunctionsHaveNoFilesOfKeys(t *testing.T) {
 	t.Setenv("TILTYARD_ROOT", t.TempDir())
 	t.Setenv("TILTYARD_TOKEN", "t")
 	t.Setenv("TILTYARD_SECRETS", "file:/srv/keys")
-	if _, err := openFromEnv(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "TILTYARD_SECRETS") {
+	if _, err := openFromEnv(Clients{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "TILTYARD_SECRETS") {
 		t.Errorf("got error %v, want one that names the setting", err)
 	}
 	t.Setenv("TILTYARD_SECRETS", "kms:arn:aws:kms:eu-central-1:123456789012:key/1")
-	env, err := openFromEnv(&bytes.Buffer{})
+	env, err := openFromEnv(Clients{Keys: kmskeys.Open}, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_DEFAULT_REGION", "")
-	t.Setenv("AWS_CONFIG_FILE", filepath.Join(t.TempDir(), "none"))
-	if keys, err := OpenKeys(env); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+	if keys, err := env.OpenKeys(); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("got %v, %v", keys, err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"tiltyard/shared/storage/cloud"
 	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/objectstore/s3store"
 )
@@ -19,8 +18,8 @@ import (
 // openStores opens the root and the allowed locations. It creates a missing root directory, but not
 // a missing allowed location, which is more likely a typing mistake. It sends no request to
 // buckets.
-func openStores(c Config, log *slog.Logger) (*objectstore.Roots, error) {
-	buckets := &bucketOpener{log: log}
+func openStores(c Config, clients Clients, log *slog.Logger) (*objectstore.Roots, error) {
+	buckets := &bucketOpener{clients: clients, log: log}
 	home, err := openRoot(c, c.Root, buckets)
 	if err != nil {
 		return nil, fmt.Errorf("root: %w", err)
@@ -96,8 +95,9 @@ const bucketScheme = "s3://"
 // A bucketOpener opens stores in S3 with a shared client. It creates the client for the first
 // bucket, so that a program without buckets does not pay for it.
 type bucketOpener struct {
-	log    *slog.Logger
-	client *s3.Client
+	clients Clients
+	log     *slog.Logger
+	client  *s3.Client
 }
 
 // open opens the store at a URL that parsePlace has accepted.
@@ -107,9 +107,7 @@ func (b *bucketOpener) open(place string) (objectstore.Root, error) {
 		return objectstore.Root{}, err
 	}
 	if b.client == nil {
-		// This reads the environment and the files of the AWS command line. Credentials are fetched by the
-		// first request.
-		cfg, err := cloud.Load()
+		cfg, err := b.clients.AWS()
 		if err != nil {
 			return objectstore.Root{}, err
 		}

@@ -20,7 +20,7 @@ func TestStoresHaveEachFieldOfTheirSet(t *testing.T) {
 		Jobs: "https://sqs.eu-central-1.amazonaws.com/1/jobs", Maintain: true, Auto: stores.AutoRefresh{After: time.Hour},
 		DropRetention: time.Hour, Events: "urn:test", EventRetention: time.Hour, VendKeys: write(t, `{"aws_access_key_id": "a"}`),
 		CacheBytes: 1, MergeBytes: 1, TopK: 1, StableRowIDs: true, Anonymous: true, Parts: stores.Parts{Where: "lambda"},
-	}, &bytes.Buffer{})
+	}, everyClient, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // OpenTable opens the location of one table without a catalog, for inspection: a path, a file://
-// URL, or s3://bucket/key in the AWS environment. It does not check that there is a table. It opens
+// URL, or s3://bucket/key by the clients. It does not check that there is a table. It opens
 // a directory read-only and does not change it. The caller must call done at the end.
-func OpenTable(place string, log *slog.Logger) (at objectstore.Location, done func() error, err error) {
+func OpenTable(place string, clients Clients, log *slog.Logger) (at objectstore.Location, done func() error, err error) {
 	parsed, err := parsePlace(place)
 	if err != nil {
 		return at, nil, fmt.Errorf("%s: %w", objectstore.URI(place), err)
@@ -26,7 +26,7 @@ func OpenTable(place string, log *slog.Logger) (at objectstore.Location, done fu
 	if err != nil {
 		return at, nil, err
 	}
-	root, err := (&bucketOpener{log: log}).open(bucketScheme + u.Host)
+	root, err := (&bucketOpener{clients: clients, log: log}).open(bucketScheme + u.Host)
 	if err != nil {
 		return at, nil, err
 	}

@@ -18,7 +18,7 @@ func TestOpenTableInABucket(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
-	at, done, err := OpenTable("S3://lake/some%20where/t.lance/", slog.New(slog.DiscardHandler))
+	at, done, err := OpenTable("S3://lake/some%20where/t.lance/", inEnv, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestOpenTableInADirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(directory, "k"), []byte("value"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	at, done, err := OpenTable("file://"+parent+"/a%20table/", slog.New(slog.DiscardHandler))
+	at, done, err := OpenTable("file://"+parent+"/a%20table/", inEnv, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,39 +1,32 @@
 package boot
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"tiltyard/shared/storage/cloud"
 	"tiltyard/shared/tables/vending"
 )
 
-// openVendor opens the source of credentials for clients, or returns nil if none is configured. It
-// sends no request. Region, endpoints and credentials come from the environment.
-func openVendor(c Config, now func() time.Time) (vending.Vendor, error) {
+// openVendor opens the source of credentials for clients, or returns nil if none is configured, or if it
+// is a role and the program has no client for it. It sends no request.
+func openVendor(c Config, clients Clients, now func() time.Time) (vending.Vendor, error) {
 	switch {
 	case c.VendKeys != "":
 		return openVendedKeys(c.VendKeys)
-	case c.VendRole == "":
+	case c.VendRole == "" || clients.Role == nil:
 		return nil, nil
 	}
-	environment, err := cloud.Load()
+	config, err := clients.of(cloud.Service{Name: "STS", What: "the role of credentials", Attempt: cloud.UsualAttempt})
 	if err != nil {
 		return nil, fmt.Errorf("vend-role: %w", err)
 	}
-	if environment.Region == "" {
-		return nil, errors.New("vend-role: no region of AWS is configured (AWS_REGION)")
-	}
-	endpoint := aws.ToString(s3.NewFromConfig(environment).Options().BaseEndpoint)
-	service := cloud.Service{Name: "STS", What: "the role of credentials", Attempt: cloud.UsualAttempt}
-	role, err := vending.OpenRole(sts.NewFromConfig(service.Client(environment)), vending.Config{
-		Role: c.VendRole, Region: environment.Region, Endpoint: endpoint, Tags: c.VendTags, Now: now,
+	role, err := clients.Role(config, vending.Role{
+		ARN: c.VendRole, Region: config.Region, Endpoint: aws.ToString(s3.NewFromConfig(config).Options().BaseEndpoint), Tags: c.VendTags, Now: now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("vend-role: %w", err)

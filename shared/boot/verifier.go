@@ -11,7 +11,7 @@ import (
 )
 
 // openVerifier joins the configured verifiers, cheap ones first.
-func openVerifier(c Config, log *slog.Logger) (auth.Verifier, error) {
+func openVerifier(c Config, clients Clients, log *slog.Logger) (auth.Verifier, error) {
 	var chain auth.Chain
 	var wrong []error
 	if c.Token != "" {
@@ -22,7 +22,7 @@ func openVerifier(c Config, log *slog.Logger) (auth.Verifier, error) {
 		chain = append(chain, static)
 	}
 	if c.APIKeys != "" {
-		keys, err := openAPIKeys(c.APIKeys, log)
+		keys, err := openAPIKeys(c.APIKeys, clients, log)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("api-keys: %w", err))
 		}
@@ -40,9 +40,9 @@ func openVerifier(c Config, log *slog.Logger) (auth.Verifier, error) {
 
 // openAPIKeys reads a file, so that mistakes are reported at once. It does not read a bucket before the
 // first request.
-func openAPIKeys(place string, log *slog.Logger) (auth.Verifier, error) {
+func openAPIKeys(place string, clients Clients, log *slog.Logger) (auth.Verifier, error) {
 	if isBucket(place) {
-		fetch, err := objectIn(place, log)
+		fetch, err := objectIn(place, clients, log)
 		if err != nil {
 			return nil, err
 		}

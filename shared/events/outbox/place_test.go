@@ -92,7 +92,7 @@ func table(t *testing.T) record.Store {
 	if err := dynamorecord.CreateTable(t.Context(), client, name); err != nil {
 		t.Fatal(err)
 	}
-	return dynamorecord.Open(client, name, time.Now)
+	return dynamorecord.New(client, name, time.Now)
 }
 
 // with returns the place with requests that fail as decide says.

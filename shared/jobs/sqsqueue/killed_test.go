@@ -58,8 +58,8 @@ func (k killing) starter() jobs.Starter {
 	queues := sqs.New(sqs.Options{BaseEndpoint: &k.Queues, Region: "us-east-1", Credentials: inMiniStack()})
 	records := dynamodb.New(dynamodb.Options{BaseEndpoint: &k.Records, Region: "us-east-1", Credentials: inMiniStack()})
 	return jobs.Starter{
-		Transactions: transaction.Open(dynamorecord.Open(records, k.Table, k.now), k.now),
-		Queue:        sqsqueue.Open(queues, k.Light), Heavy: sqsqueue.Open(queues, k.Heavy),
+		Transactions: transaction.Open(dynamorecord.New(records, k.Table, k.now), k.now),
+		Queue:        sqsqueue.New(queues, k.Light), Heavy: sqsqueue.New(queues, k.Heavy),
 	}
 }
 

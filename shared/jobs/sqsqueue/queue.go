@@ -30,8 +30,11 @@ type Queue struct {
 
 var _ jobs.Queue = (*Queue)(nil)
 
-// Open returns the queue with a URL. It sends no request.
-func Open(client *sqs.Client, url string) *Queue { return &Queue{client: client, url: url} }
+// Open is New with a client of its own.
+func Open(c aws.Config, url string) jobs.Queue { return New(sqs.NewFromConfig(c), url) }
+
+// New returns the queue with a URL. It sends no request.
+func New(client *sqs.Client, url string) *Queue { return &Queue{client: client, url: url} }
 
 const (
 	// maxBatch is the limit of SQS for messages in one request.

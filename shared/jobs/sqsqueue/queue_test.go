@@ -39,6 +39,6 @@ func TestSQSIsAQueue(t *testing.T) {
 				t.Errorf("delete the queue: %v", err)
 			}
 		})
-		return sqsqueue.Open(client, *made.QueueUrl)
+		return sqsqueue.New(client, *made.QueueUrl)
 	})
 }

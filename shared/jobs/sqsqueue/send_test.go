@@ -74,7 +74,7 @@ func TestMessagesThatABatchLacksAreSentAgain(t *testing.T) {
 		for part := range 25 {
 			messages = append(messages, jobs.Message{Job: fmt.Sprintf("%032x", 1), Stage: "parts", Part: part + 1})
 		}
-		err := sqsqueue.Open(client, server.URL+"/1/jobs").Send(t.Context(), 0, messages...)
+		err := sqsqueue.New(client, server.URL+"/1/jobs").Send(t.Context(), 0, messages...)
 		if (err != nil) != c.fails || f.requests != c.requests {
 			t.Errorf("refused %d times: %v after %d requests, want %d", c.refused, err, f.requests, c.requests)
 		}

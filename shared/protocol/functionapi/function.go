@@ -186,8 +186,16 @@ func (r *CreateRequest) Validate() error {
 var (
 	wordPattern     = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 	namePattern     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
-	variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+	variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
+
+// maxVariableBytes bounds the name of an environment variable. A repetition in the pattern would be compiled 254 times, at
+// each start of a program.
+const maxVariableBytes = 255
+
+func isVariable(name string) bool {
+	return len(name) <= maxVariableBytes && variablePattern.MatchString(name)
+}
 
 // checkName refuses names that LanceDB's clients cannot write.
 func checkName(id []string) error {
@@ -294,7 +302,7 @@ func checkRuntime(raw json.RawMessage) (map[string]string, error) {
 		}
 	}
 	for variable := range r.Env {
-		if !variablePattern.MatchString(variable) {
+		if !isVariable(variable) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "runtime.env has %s, which is no name of a variable", protocol.QuoteShort(variable))
 		}
 	}
@@ -311,7 +319,7 @@ func checkBindings(bindings []SecretBinding, env map[string]string) error {
 		switch {
 		case b.Kind != "env":
 			return protocol.Errorf(protocol.InvalidInput, "secret_bindings[%d].kind is %s; only env is possible", i, protocol.QuoteShort(b.Kind))
-		case !variablePattern.MatchString(b.Variable):
+		case !isVariable(b.Variable):
 			return protocol.Errorf(protocol.InvalidInput, "secret_bindings[%d].variable is %s, which is no name of a variable", i, protocol.QuoteShort(b.Variable))
 		case bound[b.Variable], declared:
 			return protocol.Errorf(protocol.InvalidInput, "the variable %s is given twice: by secret_bindings[%d], and by runtime.env or another binding", protocol.QuoteShort(b.Variable), i)

@@ -17,7 +17,7 @@ import (
 // folders below it that have no row of their own. "*" is the last part of the importer's own path,
 // and "=" before a folder excludes the folders below it.
 var mayImport = map[string]string{
-	"functions":                              "events/changefeed boot catalog http/console events/outbox/forward/awstarget engine/udf/executor/lambdaexec engine/udf/wasm/host http/httpapi/apigateway jobs service tables jobs/transaction work",
+	"functions":                              "events/changefeed boot catalog http/console events/outbox/forward/awstarget engine/udf/executor/lambdaexec engine/udf/wasm/host http/httpapi/apigateway jobs service tables jobs/transaction work storage/record/dynamorecord catalog/secretbox/kmskeys",
 	"local/standins/gateway":                 "protocol",
 	"local/standins/runtimeapi":              "",
 	"local/standins/lambda":                  "standins/gateway storage/objectstore/s3store protocol storage/record/dynamorecord standins/runtimeapi",
@@ -28,7 +28,7 @@ var mayImport = map[string]string{
 	"local/guest":                            "guest/go",
 	"local/server/notices":                   "",
 	"local/server/notices/collect":           "",
-	"local/server":                           "http/audit boot catalog command http/console work/doctor events/outbox/forward/awstarget engine/udf/executor/lambdaexec engine/udf/wasm/host work/importing lance/inspect jobs lance/dataset server/handover server/notices protocol/auth server/sample server/session client flightsql storage/objectstore process/requestid process/backoff server/prometheus protocol storage/record process/release catalog/secretbox service tables",
+	"local/server":                           "http/audit boot catalog command http/console work/doctor events/outbox/forward/awstarget engine/udf/executor/lambdaexec engine/udf/wasm/host storage/cloud/profiles storage/record/dynamorecord work/importing lance/inspect jobs lance/dataset server/handover server/notices protocol/auth server/sample server/session client flightsql storage/objectstore process/requestid process/backoff server/prometheus protocol storage/record process/release catalog/secretbox service tables",
 	"local/flightsql":                        "arrow/arrowipc arrow/rowjson client protocol process/release sql/syntax",
 	"local/server/handover":                  "process/backoff",
 	"local/server/session":                   "protocol/auth http/httpapi protocol",
@@ -81,6 +81,7 @@ var mayImport = map[string]string{
 	"shared/storage/record":                  "storage/format storage/objectstore storage/record",
 	"shared/storage/record/dynamorecord":     "storage/cloud storage/format storage/record",
 	"shared/storage/cloud":                   "storage/outage",
+	"shared/storage/cloud/profiles":          "storage/cloud",
 	"shared/storage/outage":                  "",
 	"shared/storage/objectstore/s3store":     "storage/cloud storage/objectstore storage/outage process/backoff",
 	"shared/events/outbox/forward/awstarget": "storage/cloud events/outbox/forward protocol",
@@ -109,6 +110,7 @@ var mayImport = map[string]string{
 	"shared/process/memory":                  "",
 	"shared/index/vector":                    "process/memory process/float16",
 	"shared/tables/vending":                  "",
+	"shared/tables/vending/stsvendor":        "tables/vending",
 	"shared/catalog/secretbox":               "",
 	"shared/catalog/secretbox/kmskeys":       "=catalog/secretbox",
 	"shared/process/backoff":                 "",
@@ -211,7 +213,7 @@ var onlyIn = map[string]string{
 	"github.com/cedar-policy": "shared/protocol/auth",
 	"golang.org/x/term":       "local/command",
 	"net/http":                "shared/http/httpapi shared/protocol/auth shared/boot shared/client shared/http/console shared/protocol shared/service/all/alltest shared/storage/objectstore/s3store shared/engine/udf/executor shared/events/outbox/forward shared/process/tracing local/server local/standins/gateway local/tools/openapi local/standins/runtimeapi local/standins/lambda shared/storage/cloud local/tools/clientgen local/mcp local/flightsql shared/tables/parts",
-	"github.com/aws":          "shared/tables/parts shared/boot shared/catalog/secretbox/kmskeys shared/engine/udf/executor/lambdaexec shared/http/httpapi/apigateway shared/jobs/sqsqueue shared/events/outbox/forward/awstarget shared/storage/objectstore/s3store shared/storage/record/dynamorecord shared/tables/vending local/standins/gateway local/standins/lambda local/tools/functionbench shared/storage/cloud",
+	"github.com/aws":          "shared/tables/parts shared/tables/stores shared/boot shared/catalog/secretbox/kmskeys shared/engine/udf/executor/lambdaexec shared/http/httpapi/apigateway shared/jobs/sqsqueue shared/events/outbox/forward/awstarget shared/storage/objectstore/s3store shared/storage/record/dynamorecord shared/tables/vending/stsvendor local/standins/gateway local/standins/lambda local/tools/functionbench shared/storage/cloud",
 	"github.com/awslabs":      "shared/http/httpapi/apigateway",
 	"github.com/spf13/cobra":  "local/command local/server",
 	"google.golang.org/grpc":  "local/flightsql",
@@ -277,6 +279,41 @@ func TestProgramsWithoutUserFunctionsLackTheWasmRuntime(t *testing.T) {
 		allowed := importer == "functions/worker" || importer == "local/server" || importer == "shared/engine/udf/wasm/host"
 		if !allowed && slices.Contains(p.Deps, "tiltyard/shared/engine/udf/wasm/host") {
 			t.Errorf("%s contains the runtime of WebAssembly", importer)
+		}
+	}
+}
+
+// Functions contain the clients of the services that their roles give rights to, and take their credentials from the
+// environment: each further client makes a function larger, and its start slower.
+func TestFunctionsContainTheClientsThatTheyUse(t *testing.T) {
+	const services = "github.com/aws/aws-sdk-go-v2/service/"
+	usual := "dynamodb s3 sqs"
+	clients := map[string]string{
+		"default": "s3", "query": "s3", "table": usual + " sts", "view": usual + " kms", "stream": usual + " kms sts",
+		"worker": usual + " kms eventbridge lambda",
+	}
+	for _, p := range listPackages(t) {
+		name, isFunction := strings.CutPrefix(p.ImportPath, "tiltyard/functions/")
+		if !isFunction {
+			continue
+		}
+		allowed, ok := clients[name]
+		if !ok {
+			allowed = usual
+		}
+		var contained []string
+		for _, dep := range p.Deps {
+			service, isService := strings.CutPrefix(dep, services)
+			if isService && !strings.Contains(service, "/") {
+				contained = append(contained, service)
+			}
+			if dep == "github.com/aws/aws-sdk-go-v2/config" {
+				t.Errorf("%s contains all sources of credentials", name)
+			}
+		}
+		slices.Sort(contained)
+		if want := slices.Sorted(slices.Values(strings.Fields(allowed))); !slices.Equal(contained, want) {
+			t.Errorf("%s contains the clients of %v, want %v", name, contained, want)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package cloud configures the AWS clients of DynamoDB, SQS, KMS, STS, EventBridge, Lambda, and S3. Package s3store has
 // retry rules of its own.
 //
-// All share one HTTP client with short timeouts for connections (transport.go). [Service.Client] bounds each attempt. It
+// [FromEnv] reads what functions of AWS need; other programs use package profiles. Both give an HTTP client with short timeouts for connections (transport.go). [Service.Client] bounds each attempt. It
 // repeats requests that are throttled, cannot be sent or get no answer, until shortly before the deadline of their
 // context. The error is then an [outage.Error].
 package cloud
@@ -20,22 +20,11 @@ import (
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 
 	"tiltyard/shared/storage/outage"
 )
-
-// Load reads the environment and the files of the AWS command line. Only the first request fetches credentials.
-func Load() (aws.Config, error) {
-	cfg, err := config.LoadDefaultConfig(context.Background(), config.WithHTTPClient(dialing()))
-	if err != nil {
-		return aws.Config{}, fmt.Errorf("configuration of AWS: %w", err)
-	}
-	cfg.HTTPClient = NewHTTPClient(cfg.HTTPClient)
-	return cfg, nil
-}
 
 const (
 	// Whole bounds the time for which a request is repeated. The deadline of its context may end that

@@ -23,9 +23,9 @@ const (
 	maxRedirects = 5
 )
 
-// dialing returns the SDK's client with the limits of this package, to which the SDK adds the certificates of the
+// Dialing returns the SDK's client with the limits of this package, to which the SDK adds the certificates of the
 // environment.
-func dialing() *awshttp.BuildableClient {
+func Dialing() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().
 		WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialTime }).
 		WithTransportOptions(func(t *http.Transport) {
@@ -39,7 +39,7 @@ func dialing() *awshttp.BuildableClient {
 // client of the SDK or nil; any other client is returned unchanged.
 func NewHTTPClient(given aws.HTTPClient) aws.HTTPClient {
 	if given == nil {
-		given = dialing()
+		given = Dialing()
 	}
 	buildable, ok := given.(*awshttp.BuildableClient)
 	if !ok {

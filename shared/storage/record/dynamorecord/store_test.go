@@ -46,7 +46,7 @@ func TestDynamoDBIsAStoreOfRecords(t *testing.T) {
 	client := clientOf(endpoint)
 	table := "records-" + time.Now().Format("20060102-150405.000000")
 	createTable(t, client, table)
-	recordtest.Run(t, func(_ *testing.T, now func() time.Time) record.Store { return dynamorecord.Open(client, table, now) })
+	recordtest.Run(t, func(_ *testing.T, now func() time.Time) record.Store { return dynamorecord.New(client, table, now) })
 }
 
 func createTable(t *testing.T, client *dynamodb.Client, name string) {
@@ -65,7 +65,7 @@ func createTable(t *testing.T, client *dynamodb.Client, name string) {
 // script returns the records of a server that answers by serve.
 func script(t *testing.T, answers ...func(w http.ResponseWriter, write string)) *dynamorecord.Store {
 	t.Helper()
-	return dynamorecord.Open(serve(t, answers...), "t", time.Now)
+	return dynamorecord.New(serve(t, answers...), "t", time.Now)
 }
 
 // serve returns a client of a server that gives one answer after the other. An answer may hold

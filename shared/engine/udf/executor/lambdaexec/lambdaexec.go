@@ -26,7 +26,6 @@ import (
 
 	"tiltyard/shared/engine/udf/executor"
 	"tiltyard/shared/process/memory"
-	"tiltyard/shared/storage/cloud"
 	"tiltyard/shared/storage/objectstore"
 )
 
@@ -44,12 +43,12 @@ type Carrier struct {
 	passed passage
 }
 
-// Open returns a function that opens the carrier to a Lambda function, in its region and with the
-// credentials of the environment, without a request. Data too large for an event are passed as objects
-// below folder, which ends in a slash, in a store that signs URLs.
-func Open(by objectstore.Store, folder string) func(arn string) (executor.Carrier, error) {
+// Open returns a function that opens the carrier to a Lambda function, in its region, without a request.
+// Data too large for an event are passed as objects below folder, which ends in a slash, in a store that
+// signs URLs.
+func Open(load func() (aws.Config, error), by objectstore.Store, folder string) func(arn string) (executor.Carrier, error) {
 	return func(arn string) (executor.Carrier, error) {
-		c, err := cloud.Load()
+		c, err := load()
 		if err != nil {
 			return nil, err
 		}

@@ -193,15 +193,16 @@ func TestTargetsThatAreMissing(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	key := func(context.Context) ([]byte, error) { return []byte("a key of the test"), nil }
+	load := func() (aws.Config, error) { return aws.Config{}, nil }
 	for address, ok := range map[string]bool{
 		"arn:aws:sqs:us-east-1:000000000000:queue": true, "arn:aws:events:us-east-1:000000000000:event-bus/bus": true,
 		"https://example.com/hook": true, "nowhere": false,
 	} {
-		if target, err := Open(address, key); (err == nil) != ok || (target != nil) != ok {
+		if target, err := Open(load, address, key); (err == nil) != ok || (target != nil) != ok {
 			t.Errorf("%s: got %v, %v", address, target, err)
 		}
 	}
-	if _, err := Open("https://example.com/hook", nil); err == nil {
+	if _, err := Open(load, "https://example.com/hook", nil); err == nil {
 		t.Error("a webhook without a key is opened")
 	}
 }

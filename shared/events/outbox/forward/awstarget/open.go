@@ -21,9 +21,9 @@ const (
 	maxBytes = 200_000
 )
 
-// Open opens the target at an address. key returns the key that signs requests to a webhook. Open sends no request; the
-// credentials for AWS come from the environment.
-func Open(address string, key func(ctx context.Context) ([]byte, error)) (forward.Target, error) {
+// Open opens the target at an address. load returns the configuration of AWS, and key the key that signs requests to a
+// webhook; a target uses one of them. Open sends no request.
+func Open(load func() (aws.Config, error), address string, key func(ctx context.Context) ([]byte, error)) (forward.Target, error) {
 	at, err := forward.ParseAddress(address)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func Open(address string, key func(ctx context.Context) ([]byte, error)) (forwar
 		}
 		return forward.NewWebhook(at, key), nil
 	}
-	with, err := cloud.Load()
+	with, err := load()
 	if err != nil {
 		return nil, fmt.Errorf("target of events: %w", err)
 	}

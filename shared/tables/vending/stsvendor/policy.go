@@ -1,4 +1,4 @@
-package vending
+package stsvendor
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package vending
+package stsvendor
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sts/types"
+
+	"tiltyard/shared/tables/vending"
 )
 
 // The keys of the tags of a session. Policies read them as aws:PrincipalTag/ and the key.
@@ -20,7 +22,7 @@ const maxTagValue = 256
 
 // tagsOf returns the session tags, which policies of the account can use. It leaves out values that are too long for a
 // tag, and a missing tenant: a policy that compares the tag then denies access.
-func tagsOf(r Request) []types.Tag {
+func tagsOf(r vending.Request) []types.Tag {
 	var tags []types.Tag
 	add := func(key, value string) {
 		if value != "" && len(value) <= maxTagValue {

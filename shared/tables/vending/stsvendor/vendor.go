@@ -1,4 +1,6 @@
-package vending
+// Package stsvendor vends temporary credentials of a role for one table: it assumes the role with a session policy, so that
+// the intersection of both applies.
+package stsvendor
 
 import (
 	"context"
@@ -13,6 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"tiltyard/shared/tables/vending"
 )
 
 const (
@@ -25,8 +29,8 @@ const (
 	maxKept = 1000
 )
 
-// Role vends temporary credentials of a role.
-type Role struct {
+// Vendor vends temporary credentials of a role.
+type Vendor struct {
 	client    *sts.Client
 	role      string
 	partition string
@@ -44,53 +48,44 @@ type kept struct {
 	expires time.Time
 }
 
-// Config configures a Role.
-type Config struct {
-	Role     string // ARN; the trust policy must name who runs this
-	Region   string // of the buckets
-	Endpoint string // of S3, where that is not the one of AWS
-	Tags     bool   // sessions have tags, see [tagsOf]; the trust policy must allow that
-	Now      func() time.Time
-}
-
-// OpenRole returns a vendor of credentials of a role. It sends no request.
-func OpenRole(client *sts.Client, c Config) (*Role, error) {
-	parsed, err := arn.Parse(c.Role)
+// Open returns a vendor of credentials of a role. It sends no request.
+func Open(c aws.Config, role vending.Role) (vending.Vendor, error) {
+	parsed, err := arn.Parse(role.ARN)
 	if err != nil || parsed.Service != "iam" || !strings.HasPrefix(parsed.Resource, "role/") {
 		return nil, errors.New("must be the ARN of a role of IAM")
 	}
-	r := &Role{client: client, role: c.Role, partition: parsed.Partition, tags: c.Tags, now: c.Now, kept: map[string]kept{}}
-	r.options = map[string]string{"aws_region": c.Region}
-	if c.Endpoint != "" {
-		r.options["aws_endpoint"] = c.Endpoint
-		r.options["allow_http"] = strconv.FormatBool(strings.HasPrefix(c.Endpoint, "http://"))
+	v := &Vendor{client: sts.NewFromConfig(c), role: role.ARN, partition: parsed.Partition, tags: role.Tags, now: role.Now, kept: map[string]kept{}}
+	v.options = map[string]string{"aws_region": role.Region}
+	if role.Endpoint != "" {
+		v.options["aws_endpoint"] = role.Endpoint
+		v.options["allow_http"] = strconv.FormatBool(strings.HasPrefix(role.Endpoint, "http://"))
 	}
-	return r, nil
+	return v, nil
 }
 
 // Vend returns credentials that stay valid for half an hour at least, with the expiry that STS
 // reports.
-func (r *Role) Vend(ctx context.Context, request Request) (map[string]string, error) {
+func (v *Vendor) Vend(ctx context.Context, request vending.Request) (map[string]string, error) {
 	at, ok := parsePlace(request.Location)
 	if !ok {
 		return nil, nil
 	}
-	if before, ok := r.find(request); ok {
+	if before, ok := v.find(request); ok {
 		return maps.Clone(before.options), nil
 	}
-	policy, err := sessionPolicy(r.partition, at, request.Write)
+	policy, err := sessionPolicy(v.partition, at, request.Write)
 	if err != nil {
 		return nil, err
 	}
 	name := sessionName(request.Holder)
 	asked := &sts.AssumeRoleInput{
-		RoleArn: &r.role, RoleSessionName: &name, Policy: &policy,
+		RoleArn: &v.role, RoleSessionName: &name, Policy: &policy,
 		DurationSeconds: aws.Int32(int32(duration / time.Second)),
 	}
-	if r.tags {
+	if v.tags {
 		asked.Tags = tagsOf(request)
 	}
-	answer, err := r.client.AssumeRole(ctx, asked)
+	answer, err := v.client.AssumeRole(ctx, asked)
 	if err != nil {
 		return nil, fmt.Errorf("assume role: %w", err)
 	}
@@ -98,37 +93,37 @@ func (r *Role) Vend(ctx context.Context, request Request) (map[string]string, er
 	if made == nil || made.AccessKeyId == nil || made.SecretAccessKey == nil || made.SessionToken == nil || made.Expiration == nil {
 		return nil, errors.New("assume role: the answer holds no credentials")
 	}
-	options := maps.Clone(r.options)
+	options := maps.Clone(v.options)
 	options["aws_access_key_id"], options["aws_secret_access_key"] = *made.AccessKeyId, *made.SecretAccessKey
 	options["aws_session_token"] = *made.SessionToken
 	options["expires_at_millis"] = strconv.FormatInt(made.Expiration.UnixMilli(), 10)
-	r.keep(request, kept{options, *made.Expiration})
+	v.keep(request, kept{options, *made.Expiration})
 	return maps.Clone(options), nil
 }
 
-// key returns the cache key of a request. A renamed table has another one, because its session tags
+// keyOf returns the cache key of a request. A renamed table has another one, because its session tags
 // differ.
-func (r Request) key() string {
+func keyOf(r vending.Request) string {
 	return fmt.Sprintf("%q %q %t %q", r.Table, r.Location, r.Write, r.Holder)
 }
 
 // find returns credentials that were vended to the same holder for the same.
-func (r *Role) find(request Request) (kept, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before, ok := r.kept[request.key()]
-	return before, ok && before.expires.Sub(r.now()) >= leastLeft
+func (v *Vendor) find(request vending.Request) (kept, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	before, ok := v.kept[keyOf(request)]
+	return before, ok && before.expires.Sub(v.now()) >= leastLeft
 }
 
 // keep caches credentials, and removes expired ones.
-func (r *Role) keep(request Request, now kept) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.kept, func(_ string, k kept) bool { return k.expires.Sub(r.now()) < leastLeft })
-	if len(r.kept) >= maxKept {
-		clear(r.kept)
+func (v *Vendor) keep(request vending.Request, now kept) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	maps.DeleteFunc(v.kept, func(_ string, k kept) bool { return k.expires.Sub(v.now()) < leastLeft })
+	if len(v.kept) >= maxKept {
+		clear(v.kept)
 	}
-	r.kept[request.key()] = now
+	v.kept[keyOf(request)] = now
 }
 
 // sessionName converts the name of a principal to a session name that STS accepts. It keeps the end
