@@ -6,7 +6,9 @@ import datetime
 import hashlib
 import json
 import os
+import pathlib
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -20,6 +22,7 @@ import lancedb
 import pytest
 from lancedb.remote.errors import HttpError
 
+import awscli
 from process import REPOSITORY, Functions, Server, binary
 from target import TARGET
 from wire import Wire
@@ -279,18 +282,14 @@ class Bucket:
         found = self.entries()
         return {kind + "s": [entry for entry in found if entry["kind"] == kind] for kind in ("Version", "DeleteMarker")}
 
-    def run(self, line: str) -> None:
-        """Runs a command of the AWS command line."""
-        words = shlex.split(line)
-        assert words[:2] == ["aws", "s3api"], line
-        options = dict(zip(words[3::2], words[4::2]))
-        key = urllib.parse.quote(options["--key"])
-        if words[2] == "copy-object":
-            source, _, version = options["--copy-source"].partition("?")
-            self.call("PUT", key, b"", {"x-amz-copy-source": f"{urllib.parse.quote(source)}?{version}"})
-        else:
-            assert words[2] == "delete-object", line
-            self.call("DELETE", key)
+    def run(self, script: str, folder: pathlib.Path) -> None:
+        """Runs a script with the commands of the AWS command line."""
+        command = folder / "aws"
+        command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(awscli.__file__)} "$@"\n')
+        command.chmod(0o755)
+        environment = {**os.environ, **self.environment, "PATH": f"{folder}:{os.environ['PATH']}"}
+        done = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=300, env=environment)
+        assert done.returncode == 0, done.stderr
 
     def copy_to(self, other: str) -> None:
         self.call("PUT", "", bucket=other)
@@ -308,26 +307,42 @@ def functions(tmp_path):
 
 
 @cloud
-def test_a_bucket_is_restored_to_a_time(functions):
+def test_a_bucket_is_restored_to_a_time(functions, tmp_path):
     bucket = Bucket(functions)
     enabled = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
     bucket.call("PUT", "?versioning", enabled)
     fill(functions)
+    large = os.urandom(12 << 20)
+    for name in ("large", "deleted"):
+        bucket.call("PUT", name, large)
     time.sleep(1.1)  # versions have the second in which they were made
     at = datetime.datetime.now(datetime.UTC).isoformat()
     time.sleep(1.1)
     damage(functions)
+    bucket.call("PUT", "large", b"small")
+    bucket.call("DELETE", "deleted")
     with pytest.raises(AssertionError):
         check(functions)
     script = [sys.executable, str(REPOSITORY / "scripts" / "restore-bucket.py"), bucket.name, at]
     planned = subprocess.run(script, input=json.dumps(bucket.listing()), capture_output=True, text=True, check=True).stdout
-    for line in planned.splitlines():
-        bucket.run(line)
+    assert '"$each" sh' in planned and "VersionId" in planned  # both ways to bring objects back
+    bucket.run(planned, tmp_path)
+    assert bucket.call("GET", "large") == bucket.call("GET", "deleted") == large
     doctor("--root", f"s3://{bucket.name}", "--records", f"dynamodb://{bucket.name}", **bucket.environment)
     check(functions)
     assert connect(functions).table_names() == ["orders"]
     connect(functions).open_table("orders").add([{"id": 101}])
     assert ids(connect(functions).open_table("orders")) == list(range(102))
+
+    # An object beyond the limit for one copy.
+    planner = runpy.run_path(script[1])
+    planner["commands"].__globals__.update(COPY_BYTES=6 << 20, PART_BYTES=5 << 20)
+    bucket.call("PUT", "large", b"small")
+    only = {kind: [entry for entry in entries if entry["Key"] == "large"] for kind, entries in bucket.listing().items()}
+    planned = "\n".join(planner["commands"](bucket.name, planner["moment"](at), only))
+    assert '"$large" sh' in planned
+    bucket.run(planned + "\n", tmp_path)
+    assert bucket.call("GET", "large") == large
 
 
 @cloud
