@@ -164,9 +164,28 @@ func functionGigabytes(t *testing.T, name string) float64 {
 func TestPageOfCostsIsComputed(t *testing.T) {
 	prices := readPrices(t)
 	checkCosts(t, "costs", operationCosts(t, prices))
+	checkCosts(t, "beyond", beyondCosts(prices))
+	checkCosts(t, "uses", useCosts(t, prices))
 	checkCosts(t, "answers", answerCosts(prices))
 	checkCosts(t, "idle", idleCosts(t, prices))
 	checkCosts(t, "prices", priceTable(prices))
+}
+
+// The page that compares services has the figures of this one.
+func TestPageOfOtherServicesHasOurCosts(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/compare.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures := regexp.MustCompile(`\| (\d+) \|`).FindAllStringSubmatch(useCosts(t, readPrices(t)), -1)
+	for _, figure := range figures {
+		if want := "$" + figure[1]; !regexp.MustCompile(regexp.QuoteMeta(want) + `\b`).Match(page) {
+			t.Errorf("the page has not %s", want)
+		}
+	}
+	if len(figures) < 5 {
+		t.Errorf("found %d figures of uses", len(figures))
+	}
 }
 
 func operationCosts(t *testing.T, prices *priceList) string {
@@ -182,6 +201,55 @@ func operationCosts(t *testing.T, prices *priceList) string {
 		if c.name == "table describe, latest version" { // LanceDB's clients ask for it whenever they open a table
 			write("LanceDB's describe, by a function of 2 GiB, such as that of the StreamUrl", c, rowsGigabytes)
 		}
+	}
+	return b.String()
+}
+
+// beyond are searches by an index of IVF_PQ, as they were measured: the first of an instance in the table of the golden
+// file, and searches of 100,000 vectors of 128 dimensions with a cache of 1 MiB, which the index does not fit into.
+var beyond = []struct {
+	cost
+	megabytes float64
+}{
+	{cost{name: "vector search, the first of an instance", reads: 6, puts: 1, depth: 4}, 0.5},
+	{cost{name: "vector search, index larger than the cache", reads: 26, depth: 5}, 0.7},
+	{cost{name: "vector search, refined, index larger than the cache", reads: 95, depth: 6}, 3.8},
+}
+
+// beyondCosts are the dollars for a million searches that read from storage what others have in the cache.
+func beyondCosts(prices *priceList) string {
+	var b strings.Builder
+	b.WriteString("| search | reads | lists | MB read | storage $ | gateway, function, log $ | together $ |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	for _, s := range beyond {
+		storage, rest := s.storage(prices), s.rest(prices, rowsGigabytes)
+		fmt.Fprintf(&b, "| %s | %d | %d | %.1f | %.2f | %.2f | %.2f |\n", s.name, s.reads, s.puts, s.megabytes, storage, rest, storage+rest)
+	}
+	return b.String()
+}
+
+// useCosts are the dollars a month for three uses, which docs/compare.md has beside those of other services.
+func useCosts(t *testing.T, prices *priceList) string {
+	const vectors, vectorBytes, searches, appends = 10e6, 768 * 4, 10, 1000 * 10 * hours / 1e6 // searches and appends in millions
+	warm := map[string]float64{}
+	for _, c := range readCosts(t) {
+		warm[c.name] = c.storage(prices) + c.rest(prices, rowsGigabytes)
+	}
+	kept := vectors * vectorBytes / 1e9 * (prices.of("s3.storage") + prices.of("backup.s3"))
+	watched := alarms*prices.of("alarm") + prices.of("dashboard") + 2*7*60*hours/1e6*prices.of("sqs")
+	rows := []struct {
+		name    string
+		dollars float64
+	}{
+		{"10 million searches of 10 million × 768, the index in the cache", searches*warm["vector search by IVF_PQ"] + kept},
+		{"the same, the index larger than the cache", searches*(beyond[1].storage(prices)+beyond[1].rest(prices, rowsGigabytes)) + kept},
+		{"the same, refined", searches*(beyond[2].storage(prices)+beyond[2].rest(prices, rowsGigabytes)) + kept},
+		{"1,000 tables, each with 10 appends an hour of up to 1,000 rows, without their compaction", appends * warm["append 1000 rows"]},
+		{"no requests, 1,000 tables", watched + 1000*hours/24*lookCosts(prices)},
+	}
+	var b strings.Builder
+	b.WriteString("| use | $ a month |\n| --- | ---: |\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %.0f |\n", r.name, r.dollars)
 	}
 	return b.String()
 }
@@ -210,6 +278,7 @@ func idleCosts(t *testing.T, prices *priceList) string {
 		{"tables: a gigabyte in S3", prices.of("s3.storage")},
 		{"tables: its daily backups, without what changes", prices.of("backup.s3")},
 		{"tables: a daily look at each of a thousand that nobody writes to, by 6 reads and 2 lists of S3, and 5 requests to the records", 1000 * hours / 24 * lookCosts(prices)},
+		{"tables: a gigabyte that was overwritten or deleted, for the 30 days that it can be restored", prices.of("s3.storage")},
 		{"records: a gigabyte in DynamoDB, with what point-in-time recovery keeps of it", prices.of("dynamodb.storage") + prices.of("dynamodb.recovery")},
 		{"records: its daily backups", prices.of("backup.dynamodb")},
 		{"queues at rest: Lambda asks each of two queues about 7 times a minute", 2 * 7 * 60 * hours / 1e6 * prices.of("sqs")},
@@ -220,10 +289,15 @@ func idleCosts(t *testing.T, prices *priceList) string {
 		{"metrics: 4 for each of 10 groups that was used, and 4 for all, by the hour of use; at most", 44 * prices.of("metric")},
 		{"metrics: jobs that were set aside, in months in which there were some", prices.of("metric")},
 		{"`kms=true`: a key", prices.of("kms.key")},
+		{"`kms=true`: a million requests to KMS, of S3 few by its bucket key", prices.of("kms.call")},
+		{"`web-acl`: a web ACL with a rule", prices.of("waf.acl") + prices.of("waf.rule")},
+		{"`web-acl`: a million requests", prices.of("waf.request")},
+		{"`tracing=true`: a million traces, one for each request", prices.of("xray")},
 		{"`provisioned-concurrency=1`: the functions of the gateway kept warm", warm * seconds * prices.of("lambda.provisioned")},
 		{"`vpc=new`: an endpoint in two zones; there is one for SQS, and up to three more", 2 * hours * prices.of("endpoint")},
 		{"the clock: about 3,700 messages, and as many short calls of the worker", 3700 * (prices.of("sqs")/1e6*3 + prices.of("lambda.call")/1e6 + 0.05*rowsGigabytes*prices.of("lambda.compute"))},
-		{"`job-image`: a queue and two alarms that scale, on three metrics, and no tasks", 3 * prices.of("alarm")},
+		{"the probe: 8,760 requests to /readyz, by a read of S3 each", hours * 12 * (prices.of("s3.read")/1e6 + prices.of("lambda.call")/1e6 + 0.05*namesGigabytes*prices.of("lambda.compute"))},
+		{"`job-image`: a queue, an alarm of its age, two alarms that scale, on three metrics, and no tasks", 4 * prices.of("alarm")},
 		{"`job-image`: an hour of a task of 4 vCPU, 16 GB and 80 GB of disk beyond the first 20, while there is heavy work",
 			4*prices.of("fargate.cpu") + 16*prices.of("fargate.memory") + 80*prices.of("fargate.disk")},
 		{"`image`: one task of 2 vCPU and 4 GB, its load balancer, and their three addresses",
@@ -247,7 +321,7 @@ func lookCosts(prices *priceList) float64 {
 
 // alarms is the number of alarms of a deployment without options. The test of the templates compares the
 // page with it.
-const alarms = 34
+const alarms = 38
 
 var functionRow = regexp.MustCompile(`(?m)^\t"\w+": +\{.*\},$`)
 
