@@ -101,6 +101,7 @@ synth: ## make the AWS templates, without an account: ARGS='-c issuer=… -c aud
 	scripts/cdk.sh synth -q -c architecture=$(FUNCTION_ARCH) $(ARGS)
 
 deploy: ## deploy the service into an AWS account: the ARGS of synth
+	scripts/quota.sh $(ARGS)
 	scripts/build-functions.sh
 	scripts/cdk.sh deploy --all -c architecture=$(FUNCTION_ARCH) $(ARGS)
 

@@ -49,6 +49,7 @@ func (s *Service) newHTTPAPI() traffic {
 	api := awsapigatewayv2.NewCfnApi(s.Stack, jsii.String("Api"), &awsapigatewayv2.CfnApiProps{
 		Name: s.StackName(), ProtocolType: jsii.String("HTTP"),
 		Description: jsii.String("Tiltyard"), CorsConfiguration: s.config.cors(),
+		DisableExecuteApiEndpoint: s.config.onlyDomain(),
 	})
 	integrations := map[string]*string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Functions)) {
@@ -126,17 +127,19 @@ func (s *Service) newAuthorizer(api awsapigatewayv2.CfnApi) (kind string, id *st
 	return "JWT", authorizer.Ref()
 }
 
-// accessLog is the format of the gateway's log lines.
-const accessLog = `{"requestId":"$context.requestId","ip":"$context.identity.sourceIp","method":"$context.httpMethod",` +
-	`"path":"$context.path","status":"$context.status","bytes":"$context.responseLength",` +
-	`"latency":"$context.responseLatency","error":"$context.error.message","integration":"$context.integrationErrorMessage"}`
+// accessLog returns the format of the gateway's log lines. route is the variable with the route of a request.
+func accessLog(route string) string {
+	return `{"requestId":"$context.requestId","ip":"$context.identity.sourceIp","method":"$context.httpMethod","route":"` + route + `",` +
+		`"path":"$context.path","status":"$context.status","bytes":"$context.responseLength",` +
+		`"latency":"$context.responseLatency","error":"$context.error.message","integration":"$context.integrationErrorMessage"}`
+}
 
 // newStage creates the default stage with access log and throttling, after all routes.
 func (s *Service) newStage(api awsapigatewayv2.CfnApi, routes []awsapigatewayv2.CfnRoute) {
 	props := &awsapigatewayv2.CfnStageProps{
 		ApiId: api.Ref(), StageName: jsii.String("$default"), AutoDeploy: jsii.Bool(true),
 		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
-			DestinationArn: s.storage.Logs["gateway"].LogGroupArn(), Format: jsii.String(accessLog),
+			DestinationArn: s.storage.Logs["gateway"].LogGroupArn(), Format: jsii.String(accessLog("$context.routeKey")),
 		},
 	}
 	s.throttleHTTP(props)
@@ -144,6 +147,14 @@ func (s *Service) newStage(api awsapigatewayv2.CfnApi, routes []awsapigatewayv2.
 	for _, route := range routes {
 		stage.AddResourceDependency(route, nil)
 	}
+}
+
+// onlyDomain disables the name that AWS gives an API, if the API has a domain of its own.
+func (c Config) onlyDomain() *bool {
+	if c.Domain == "" {
+		return nil
+	}
+	return jsii.Bool(true)
 }
 
 // newHTTPDomain gives the API its own domain, if one is configured, and returns the URL.

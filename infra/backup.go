@@ -18,6 +18,7 @@ func (s *Storage) backUp(days int) {
 	vault := awsbackup.NewBackupVault(s.Stack, jsii.String("Vault"), &awsbackup.BackupVaultProps{
 		EncryptionKey: s.Key, RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
 	})
+	s.Vault = vault.BackupVaultName()
 	plan := awsbackup.NewBackupPlan(s.Stack, jsii.String("Backups"), &awsbackup.BackupPlanProps{
 		BackupVault: vault,
 		BackupPlanRules: &[]awsbackup.BackupPlanRule{awsbackup.NewBackupPlanRule(&awsbackup.BackupPlanRuleProps{

@@ -42,6 +42,7 @@ type Config struct {
 	Temporary    int    // tmp: MiB of /tmp of functions that read and write rows, where large merges and sorts keep what does not fit into memory
 	Provisioned  int    // provisioned-concurrency: instances of each function of the gateway that are kept warm
 	Workers      int    // workers: jobs that run at once
+	ReserveURL   int    // reserve-stream: most requests at once at the StreamUrl, which no gateway limits; as many are kept free for them; 0 sets no limit; needs stream with gateway=http
 	Reserve      bool   // reserve-workers: keep the concurrency of the workers free for them; an account with a small quota of concurrency may refuse that
 
 	ThrottleReads   int // throttle-reads: requests a second for each route that reads names, before the gateway answers 429; twice as many in a burst
@@ -115,6 +116,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 		Temporary:      r.number("tmp", 512, 512, 10240),
 		Provisioned:    r.number("provisioned-concurrency", 0, 0, 1000),
 		Workers:        r.number("workers", 10, 2, 1000),
+		ReserveURL:     r.number("reserve-stream", 100, 0, 100000),
 		Reserve:        r.oneOf("reserve-workers", "true", "false") == "true",
 		LogDays:        r.days("log-days", 30),
 		AuditDays:      r.number("audit-days", 365, 0, 36500),
@@ -129,7 +131,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 		Tracing:      r.flag("tracing"),
 		TraceLayer:   r.arn("traces-layer"),
 		AlarmTopic:   r.arn("alarm-topic"),
-		AlarmLatency: r.number("alarm-latency", 5000, 100, 30000),
+		AlarmLatency: r.number("alarm-latency", 1000, 100, 30000),
 		AlarmJobAge:  r.number("alarm-job-age", 3600, 60, 86400),
 		Throw:        r.flag("throw-away"),
 		KMS:          r.flag("kms"),
@@ -154,6 +156,8 @@ func readConfig(context map[string]any) (Config, *reader) {
 	r.forbid(c.Authorizer == "gateway" && c.Gateway == "rest", "authorizer: only gateway=http verifies tokens itself")
 	r.forbid(c.Authorizer == "gateway" && c.APIKeys != "", "authorizer: the gateway knows no API keys")
 	r.forbid(c.WebACL != "" && c.Gateway != "rest", "web-acl: needs gateway=rest")
+	r.forbid(c.streamURL() && c.ReserveURL > 0 && c.Provisioned > c.ReserveURL, "reserve-stream: less than provisioned-concurrency, which is a part of it")
+	r.forbid(r.value("reserve-stream") != "" && !c.streamURL(), "reserve-stream: there is a StreamUrl only by stream and gateway=http")
 	r.forbid(c.VendTags && !c.Vending, "vend-tags: needs vending, whose credentials have the tags")
 	r.forbid(c.Domain != "" && c.Certificate == "", "domain: needs a certificate")
 	r.forbid(c.Image != "" && c.Certificate == "", "image: its load balancer needs a certificate")

@@ -4,10 +4,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
-	"github.com/aws/jsii-runtime-go"
-
 	"tiltyard/shared/events/outbox/forward"
 )
 
@@ -69,11 +65,6 @@ func (s *Service) watchForwarding() {
 	if s.config.EventTarget == "" {
 		return
 	}
-	filter := awslogs.NewMetricFilter(s.Stack, jsii.String("EventsNotForwarded"), &awslogs.MetricFilterProps{
-		LogGroup: s.storage.Logs["worker"], FilterPattern: awslogs.FilterPattern_Literal(jsii.String(`"` + forward.FailedMessage + `"`)),
-		MetricNamespace: jsii.String("Tiltyard/" + s.config.Stage), MetricName: jsii.String("EventsNotForwarded"),
-		MetricValue: jsii.String("1"), DefaultValue: jsii.Number(0),
-	})
 	s.alarm("EventsNotForwarded", "the target of events does not take them; they wait in the log until event-retention ends",
-		filter.Metric(&awscloudwatch.MetricOptions{Statistic: jsii.String("Sum")}), 0)
+		s.logged("worker", "EventsNotForwarded", forward.FailedMessage), 0)
 }

@@ -93,12 +93,8 @@ func (c Config) seconds(n needs) int {
 func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 	id := title(name)
 	log := s.storage.Logs[name]
-	var reserved *float64
 	if n.worker {
 		s.workers = append(s.workers, name)
-		if s.config.Reserve {
-			reserved = jsii.Number(s.config.Workers + fewestWorkers) // the maximum concurrency of its queues
-		}
 	}
 	memory, timeout := s.memory(n), s.config.seconds(n)
 	var temporary awscdk.Size
@@ -123,7 +119,7 @@ func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 		Tracing:      tracing,
 
 		EphemeralStorageSize:         temporary,
-		ReservedConcurrentExecutions: reserved,
+		ReservedConcurrentExecutions: s.config.reserved(n),
 	}
 	if s.config.TraceLayer != "" {
 		layer := awslambda.LayerVersion_FromLayerVersionArn(s.Stack, jsii.String(id+"Traces"), &s.config.TraceLayer)
@@ -138,6 +134,17 @@ func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 		AliasName: jsii.String("live"), Version: f.CurrentVersion(),
 		ProvisionedConcurrentExecutions: jsii.Number(s.config.Provisioned),
 	})
+}
+
+// reserved returns the concurrency that a function has for itself, and that it may not exceed. It returns nil for no limit.
+func (c Config) reserved(n needs) *float64 {
+	switch {
+	case n.worker && c.Reserve:
+		return jsii.Number(c.Workers + fewestWorkers) // the maximum concurrency of its queues
+	case n.url && c.ReserveURL > 0:
+		return jsii.Number(c.ReserveURL)
+	}
+	return nil
 }
 
 // memory returns the memory of a function in MiB.

@@ -101,6 +101,7 @@ func (s *Storage) keepAudit(days int) {
 		},
 	})
 	stream.Node().AddDependency(deliver)
+	s.Audit = stream.Ref()
 	send := s.newRole("AuditSource", "logs.amazonaws.com")
 	allow(send, []*string{stream.AttrArn()}, "firehose:PutRecord", "firehose:PutRecordBatch")
 	for name, log := range s.Logs {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -31,10 +32,6 @@ func (s *Service) newNetwork() *network {
 		n.vpc = awsec2.NewVpc(s.Stack, jsii.String("Private"), &awsec2.VpcProps{
 			MaxAzs: jsii.Number(2), NatGateways: jsii.Number(0),
 			SubnetConfiguration: &[]*awsec2.SubnetConfiguration{{Name: jsii.String("functions"), SubnetType: awsec2.SubnetType_PRIVATE_ISOLATED}},
-			GatewayEndpoints: &map[string]*awsec2.GatewayVpcEndpointOptions{
-				"s3":       {Service: awsec2.GatewayVpcEndpointAwsService_S3()},
-				"dynamodb": {Service: awsec2.GatewayVpcEndpointAwsService_DYNAMODB()},
-			},
 		})
 		n.subnets = &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PRIVATE_ISOLATED}
 	} else {
@@ -59,28 +56,61 @@ func (s *Service) newNetwork() *network {
 	return n
 }
 
-// addEndpoints adds the endpoints that are billed by the hour, each only if a function calls its
-// service.
+// addEndpoints adds the endpoints, each only if a function calls its service: those of S3 and DynamoDB, which cost
+// nothing, and those that are billed by the hour. The policy of an endpoint lets through requests of this account to the
+// resources of the deployment alone, so that no data leaves by it for another place.
 func (s *Service) addEndpoints(n *network) {
-	add := func(id string, service awsec2.IInterfaceVpcEndpointService) {
+	allow := func(endpoint awsec2.VpcEndpoint, actions string, resources ...*string) {
+		endpoint.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+			Principals: &[]awsiam.IPrincipal{awsiam.NewAnyPrincipal()}, Actions: jsii.Strings(strings.Fields(actions)...), Resources: &resources,
+			Conditions: &map[string]any{"StringEquals": map[string]any{"aws:PrincipalAccount": s.Account()}},
+		}))
+	}
+	through := func(id string, service awsec2.GatewayVpcEndpointAwsService) awsec2.VpcEndpoint {
+		return n.vpc.AddGatewayEndpoint(jsii.String(id), &awsec2.GatewayVpcEndpointOptions{Service: service})
+	}
+	allow(through("s3", awsec2.GatewayVpcEndpointAwsService_S3()), "s3:ListBucket s3:GetObject s3:PutObject s3:DeleteObject s3:AbortMultipartUpload",
+		s.reachedObjects()...)
+	allow(through("dynamodb", awsec2.GatewayVpcEndpointAwsService_DYNAMODB()), "dynamodb:GetItem dynamodb:Query dynamodb:PutItem dynamodb:DeleteItem",
+		s.storage.Records.TableArn())
+	add := func(id, actions string, service awsec2.IInterfaceVpcEndpointService, resources ...*string) {
 		group := awsec2.NewSecurityGroup(s.Stack, jsii.String(id+"Group"), &awsec2.SecurityGroupProps{
 			Vpc: n.vpc, Description: jsii.String("Tiltyard: takes calls of functions"), AllowAllOutbound: jsii.Bool(false),
 		})
 		group.AddIngressRule(n.group, awsec2.Port_HTTPS(), jsii.String("functions"), nil)
-		awsec2.NewInterfaceVpcEndpoint(s.Stack, jsii.String(id), &awsec2.InterfaceVpcEndpointProps{
+		allow(awsec2.NewInterfaceVpcEndpoint(s.Stack, jsii.String(id), &awsec2.InterfaceVpcEndpointProps{
 			Vpc: n.vpc, Service: service, Subnets: n.subnets, SecurityGroups: &[]awsec2.ISecurityGroup{group}, Open: jsii.Bool(false),
-		})
+		}), actions, resources...)
 	}
-	add("QueueEndpoint", awsec2.InterfaceVpcEndpointAwsService_SQS())
+	queues := []*string{s.storage.Jobs.QueueArn()}
+	if s.config.EventTarget != "" {
+		queues = append(queues, &s.config.EventTarget) // checkNetwork and checkEvents let no other kind through
+	}
+	add("QueueEndpoint", "sqs:SendMessage sqs:GetQueueUrl", awsec2.InterfaceVpcEndpointAwsService_SQS(), queues...)
 	if s.config.Vending {
-		add("TokenEndpoint", awsec2.InterfaceVpcEndpointAwsService_STS())
+		add("TokenEndpoint", "sts:AssumeRole sts:TagSession", awsec2.InterfaceVpcEndpointAwsService_STS(), s.vend.arn)
 	}
 	if s.config.Secrets {
-		add("KeyEndpoint", awsec2.InterfaceVpcEndpointAwsService_KMS())
+		add("KeyEndpoint", "kms:GenerateDataKey kms:Decrypt", awsec2.InterfaceVpcEndpointAwsService_KMS(), s.storage.SecretsKey.KeyArn())
 	}
 	if s.config.Executors != "" {
-		add("FunctionEndpoint", awsec2.InterfaceVpcEndpointAwsService_LAMBDA())
+		add("FunctionEndpoint", "lambda:InvokeFunction", awsec2.InterfaceVpcEndpointAwsService_LAMBDA(), s.config.executorARNs()...)
 	}
+}
+
+// reachedObjects returns the ARNs of the buckets and objects that functions read or write.
+func (s *Service) reachedObjects() []*string {
+	reached := []*string{s.storage.Bucket.BucketArn(), s.storage.Bucket.ArnForObjects(jsii.String("*"))}
+	for _, location := range s.config.AllowLocations {
+		bucket, prefix := splitLocation(location)
+		reached = append(reached, s.objectsARN(bucket), s.objectsARN(bucket+"/"+prefix+"*"))
+	}
+	for _, d := range []*document{s.apiKeys, s.policies} {
+		if d != nil {
+			reached = append(reached, d.arn)
+		}
+	}
+	return reached
 }
 
 // place puts a function into the network, if there is one.

@@ -24,7 +24,7 @@ func (s *Service) newRESTAPI() traffic {
 	stage := &awsapigateway.StageOptions{
 		StageName:            &s.config.Stage,
 		AccessLogDestination: awsapigateway.NewLogGroupLogDestination(s.storage.Logs["gateway"]),
-		AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog)),
+		AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog("$context.resourcePath"))),
 		LoggingLevel:         awsapigateway.MethodLoggingLevel_ERROR,
 		TracingEnabled:       &s.config.Tracing,
 	}
@@ -34,6 +34,8 @@ func (s *Service) newRESTAPI() traffic {
 		ApiDefinition: awsapigateway.ApiDefinition_FromInline(s.openAPI()),
 		EndpointTypes: &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
 		DeployOptions: stage,
+
+		DisableExecuteApiEndpoint: s.config.onlyDomain(),
 	})
 	// The gateway writes its errors to a log of this name. Without this, it would create a log that
 	// never expires.

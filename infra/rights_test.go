@@ -51,6 +51,7 @@ var beyond = []departure{
 	{"Worker", "sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage", "The queue calls the worker."},
 	{"Sql", "dynamodb:DeleteItem", "A role changes records or does not; no statement is entered in the ledger of repeated requests yet."},
 	{"Clock", "sqs:SendMessage", "A schedule and no function: it sends the messages that begin regular jobs."},
+	{"Clock", "lambda:InvokeFunction", "It asks a function for its readiness."},
 }
 
 // withheld is what is asked and not allowed, because what asks for it can do without.

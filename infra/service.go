@@ -20,6 +20,7 @@ type Service struct {
 	Functions map[string]awslambda.IFunction // by folder of functions/
 
 	workers []string // log groups of the workers
+	clocks  *string  // name of the group of schedules
 	config  Config
 	storage *Storage
 	vend    *vendRole // nil if clients get no credentials
@@ -67,6 +68,7 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 	}
 	s.watch(requests)
 	s.warnOfSilentAlarms()
+	s.warnOfOpenURL()
 	return s
 }
 

@@ -229,6 +229,16 @@ func TestFunctionsRunInTheirNetwork(t *testing.T) {
 		if !maps.Equal(endpoints, want) {
 			t.Errorf("%s: endpoints lead to %v, want %v", name, endpoints, want)
 		}
+		for id, p := range service.all("AWS::EC2::VPCEndpoint") {
+			for _, s := range statements(p["PolicyDocument"]) {
+				if text := fmt.Sprint(s["Resource"]); text == "*" || !strings.Contains(text, "arn") && !strings.Contains(text, "Arn") {
+					t.Errorf("%s: %s lets through requests to %s", name, id, text)
+				}
+			}
+			if name == "new" && len(statements(p["PolicyDocument"])) != 1 {
+				t.Errorf("%s has the policy %v", id, p["PolicyDocument"])
+			}
+		}
 		if gates := len(service.all("AWS::EC2::InternetGateway")) + len(service.all("AWS::EC2::NatGateway")); gates != 0 {
 			t.Errorf("%s: the network has %d ways to the internet", name, gates)
 		}

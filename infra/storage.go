@@ -24,6 +24,8 @@ type Storage struct {
 	DeadLetters awssqs.Queue      // messages that no worker could process; the worker ends their jobs
 	Key         awskms.Key        // nil if the services encrypt with their own keys
 	SecretsKey  awskms.Key        // encrypts secrets; nil if they are disabled
+	Vault       *string           // name of the vault of backups; nil if there are none
+	Audit       *string           // name of the stream of audit lines; nil if they stay in the logs
 
 	Logs map[string]awslogs.LogGroup // by function, and for the gateway and the containers
 	logs logRoom

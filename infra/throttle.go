@@ -108,3 +108,12 @@ func (s *Service) warnOfSilentAlarms() {
 	awscdk.Annotations_Of(s.Stack).AddWarningV2(jsii.String("tiltyard:alarms"), jsii.String(message))
 	output(s.Stack, "Alarms", "whom alarms reach", jsii.String(message))
 }
+
+// warnOfOpenURL adds a warning to the deployment if nothing limits the requests to the StreamUrl.
+func (s *Service) warnOfOpenURL() {
+	if !s.config.streamURL() || s.config.ReserveURL > 0 || s.config.Throw {
+		return
+	}
+	awscdk.Annotations_Of(s.Stack).AddWarningV2(jsii.String("tiltyard:stream"), jsii.String(
+		"A FLOOD OF REQUESTS TO THE STREAMURL TAKES THE CONCURRENCY OF THE ACCOUNT: set reserve-stream"))
+}

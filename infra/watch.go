@@ -31,7 +31,8 @@ func httpTraffic(api awsapigatewayv2.CfnApi) traffic {
 
 // watch creates the alarms and the dashboard. An alarm needs the attention of an operator: a
 // function failed (an error response to a client is not a failure), the service responds with
-// server errors or late, or jobs wait too long, are cut off, or were set aside.
+// server errors or late, jobs wait too long, are cut off, or were set aside, or backups, the audit or
+// the schedules stand still.
 func (s *Service) watch(t traffic) {
 	s.alarm("ServerErrors", "more than one in a hundred requests met an error of the service", t.errorRate, 0.01)
 	s.alarm("Latency", "one in twenty requests took longer than alarm-latency", t.latency, float64(s.config.AlarmLatency))
@@ -52,8 +53,45 @@ func (s *Service) watch(t traffic) {
 		s.alarm(title(name)+"Errors", "functions/"+name+" ended without an answer", f.MetricErrors(nil), 0)
 		s.alarm(title(name)+"Throttles", "functions/"+name+" was called more often than the account allows", f.MetricThrottles(nil), 0)
 	}
+	s.alarm("NotReady", "the stores or the keys of tokens could not be reached, by a request to /readyz every five minutes", s.logged(probed, "NotReady", notReadyMessage), 0)
+	s.alarm("ClockErrors", "a schedule could not send its message, so lost messages, tables and views are not looked at",
+		s.metric("AWS/Scheduler", "TargetErrorCount", "Sum", "ScheduleGroup", s.clocks), 0)
+	if s.storage.HeavyJobs != nil {
+		s.alarm("HeavyJobAge", "heavy work has waited for longer than alarm-job-age",
+			s.storage.HeavyJobs.MetricApproximateAgeOfOldestMessage(nil), float64(s.config.AlarmJobAge))
+	}
+	if s.storage.Vault != nil {
+		s.alarm("BackupsFailed", "a backup of the bucket or of the records failed",
+			s.metric("AWS/Backup", "NumberOfBackupJobsFailed", "Sum", "BackupVaultName", s.storage.Vault), 0)
+	}
+	if s.storage.Audit != nil {
+		s.alarm("AuditLate", "lines of the audit have not reached their bucket for a quarter of an hour",
+			s.metric("AWS/Firehose", "DeliveryToS3.DataFreshness", "Maximum", "DeliveryStreamName", s.storage.Audit), auditSeconds)
+	}
 	s.watchForwarding()
 	s.newDashboard(t, setAside)
+}
+
+// auditSeconds is the age at which a line of the audit is late. Firehose gathers lines for a minute.
+const auditSeconds = 15 * 60
+
+// metric returns a metric of a service of AWS with one dimension.
+func (s *Service) metric(namespace, name, statistic, dimension string, value *string) awscloudwatch.IMetric {
+	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+		Namespace: &namespace, MetricName: &name, Statistic: &statistic, DimensionsMap: &map[string]*string{dimension: value},
+	})
+}
+
+// notReadyMessage is the log message of a readiness check that failed (shared/http/httpapi/probe.go).
+const notReadyMessage = "not ready"
+
+// logged returns the number of lines with a message in the log of a function.
+func (s *Service) logged(function, name, message string) awscloudwatch.IMetric {
+	filter := awslogs.NewMetricFilter(s.Stack, jsii.String(name), &awslogs.MetricFilterProps{
+		LogGroup: s.storage.Logs[function], FilterPattern: awslogs.FilterPattern_Literal(jsii.String(`"` + message + `"`)),
+		MetricNamespace: jsii.String("Tiltyard/" + s.config.Stage), MetricName: &name, MetricValue: jsii.String("1"),
+	})
+	return filter.Metric(&awscloudwatch.MetricOptions{Statistic: jsii.String("Sum")})
 }
 
 // setAsideMessage is the log message of workers for a job that was set aside

@@ -14,8 +14,8 @@ func TestAlarmsWatchWhatOperatorsMustHearOf(t *testing.T) {
 		_, service := synthesize(t, context)
 		alarms := service.all("AWS::CloudWatch::Alarm")
 		for id, want := range map[string]float64{
-			"ServerErrors": 0.01, "Latency": 5000, "JobAge": 3600, "JobsGivenUp": 0, "JobsSetAside": 0, "WorkerDuration": 899_000,
-			"RecordsReadsThrottled": 0, "RecordsWritesThrottled": 0, "WorkerThrottles": 0, "QueryErrors": 0,
+			"ServerErrors": 0.01, "Latency": 1000, "JobAge": 3600, "JobsGivenUp": 0, "JobsSetAside": 0, "WorkerDuration": 899_000,
+			"RecordsReadsThrottled": 0, "RecordsWritesThrottled": 0, "NotReady": 0, "ClockErrors": 0, "BackupsFailed": 0, "AuditLate": 900, "WorkerThrottles": 0, "QueryErrors": 0,
 		} {
 			found := false
 			for other, p := range alarms {
@@ -29,6 +29,55 @@ func TestAlarmsWatchWhatOperatorsMustHearOf(t *testing.T) {
 			if !found {
 				t.Errorf("%s: there is no alarm %s", name, id)
 			}
+		}
+	}
+}
+
+// Heavy work is watched if it has a queue, and backups and the audit if there are any.
+func TestAlarmsWatchWhatThereIs(t *testing.T) {
+	for _, c := range []struct {
+		context map[string]any
+		alarm   string
+		want    bool
+	}{
+		{variants["everything"], "HeavyJobAge", true}, {nil, "HeavyJobAge", false},
+		{map[string]any{"audit-days": "0"}, "AuditLate", false}, {map[string]any{"backup-days": "0"}, "BackupsFailed", false},
+	} {
+		_, service := synthesize(t, c.context)
+		found := false
+		for id := range service.all("AWS::CloudWatch::Alarm") {
+			found = found || strings.HasPrefix(id, c.alarm+"Alarm")
+		}
+		if found != c.want {
+			t.Errorf("%v: the alarm %s is there: %t", c.context, c.alarm, found)
+		}
+	}
+}
+
+// A function is asked for its readiness in a form that it answers, and logs the message that the alarm waits for.
+func TestReadinessIsAskedFor(t *testing.T) {
+	source, err := os.ReadFile("../shared/http/httpapi/probe.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(source), `"`+notReadyMessage+`"`) {
+		t.Errorf("no line of the log is %q", notReadyMessage)
+	}
+	for name, context := range variants {
+		_, service := synthesize(t, context)
+		schedule := service.all("AWS::Scheduler::Schedule")["ClockOfProbes"]
+		target, _ := schedule["Target"].(map[string]any)
+		if target["Input"] != probe || !strings.HasPrefix(reference(t, target["Arn"]), "Namespace") {
+			t.Errorf("%s: got %v", name, schedule)
+		}
+		filtered := false
+		for id, p := range service.all("AWS::Logs::MetricFilter") {
+			if strings.HasPrefix(id, "NotReady") {
+				filtered = p["FilterPattern"] == `"not ready"` && strings.Contains(fmt.Sprint(p["LogGroupName"]), "NamespaceLog")
+			}
+		}
+		if !filtered {
+			t.Errorf("%s: no filter finds the line", name)
 		}
 	}
 }
