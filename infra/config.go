@@ -54,6 +54,8 @@ type Config struct {
 	LogDays    int    // log-days: days for which logs are kept
 	AuditDays  int    // audit-days: days for which lines of the audit are kept in a bucket of their own, in which nothing can be deleted earlier; 0 makes none
 	BackupDays int    // backup-days: days for which daily backups of the bucket and of the records are kept; 0 makes none
+	BackupCopy string // backup-copy: vault of AWS Backup, in another region or account, to which each backup is copied
+	BackupLock string // backup-lock: who may delete backups earlier: governance leaves it to those with the right to change the lock, compliance to nobody three days after the deployment
 	Replica    string // replica: bucket with versions, in any region, to which the bucket is copied continuously; not with kms
 	Tracing    bool   // tracing: traces in X-Ray
 	TraceLayer string // traces-layer: layer with a collector of OpenTelemetry, which each function then has beside it; traces is http://localhost:4318
@@ -121,6 +123,8 @@ func readConfig(context map[string]any) (Config, *reader) {
 		LogDays:        r.days("log-days", 30),
 		AuditDays:      r.number("audit-days", 365, 0, 36500),
 		BackupDays:     r.number("backup-days", 35, 0, 36500),
+		BackupCopy:     r.match("backup-copy", "ARN", "", regexp.MustCompile(`^arn:aws[a-z-]*:backup:[a-z0-9-]+:[0-9]{12}:backup-vault:.+$`)),
+		BackupLock:     r.oneOf("backup-lock", "none", "governance", "compliance"),
 		Replica:        r.arn("replica"),
 
 		ThrottleReads:   r.number("throttle-reads", 1000, 1, 100000),
@@ -158,6 +162,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 	r.forbid(c.WebACL != "" && c.Gateway != "rest", "web-acl: needs gateway=rest")
 	r.forbid(c.streamURL() && c.ReserveURL > 0 && c.Provisioned > c.ReserveURL, "reserve-stream: less than provisioned-concurrency, which is a part of it")
 	r.forbid(r.value("reserve-stream") != "" && !c.streamURL(), "reserve-stream: there is a StreamUrl only by stream and gateway=http")
+	r.forbid(c.BackupDays == 0 && (c.BackupCopy != "" || c.BackupLock != "none"), "backup-copy, backup-lock: there are no backups by backup-days=0")
 	r.forbid(c.VendTags && !c.Vending, "vend-tags: needs vending, whose credentials have the tags")
 	r.forbid(c.Domain != "" && c.Certificate == "", "domain: needs a certificate")
 	r.forbid(c.Image != "" && c.Certificate == "", "image: its load balancer needs a certificate")
@@ -168,7 +173,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 	r.forbid(c.Replica != "" && c.KMS, "replica: the other region cannot use the key of kms")
 	// Test deployments must be removable without a trace.
 	if c.Throw {
-		c.AuditDays, c.BackupDays = 0, 0
+		c.AuditDays, c.BackupDays, c.BackupCopy, c.BackupLock = 0, 0, "", "none"
 	}
 	r.checkNetwork(c)
 	r.checkEvents(c)

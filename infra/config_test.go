@@ -25,6 +25,8 @@ func TestConfigurationTellsAllThatIsWrong(t *testing.T) {
 		{"gateway", map[string]any{"gateway": "soap"}, []string{"gateway: must be one of http, rest"}},
 		{"authorizer of a REST API", map[string]any{"gateway": "rest", "authorizer": "gateway"}, []string{"authorizer:"}},
 		{"web ACL of an HTTP API", map[string]any{"web-acl": "arn:aws:wafv2:eu-west-1:1:regional/webacl/a/b"}, []string{"web-acl: needs gateway=rest"}},
+		{"a copy of no backups", map[string]any{"backup-days": "0", "backup-lock": "governance"}, []string{"backup-copy, backup-lock: there are no backups"}},
+		{"a copy in no vault", map[string]any{"backup-copy": "arn:aws:s3:::bucket"}, []string{"backup-copy: must match"}},
 		{"reserve-stream without a StreamUrl", map[string]any{"reserve-stream": "5"}, []string{"reserve-stream: there is a StreamUrl only by stream"}},
 		{"reserve-stream below provisioned-concurrency", map[string]any{"stream": "true", "reserve-stream": "1", "provisioned-concurrency": "2"}, []string{"reserve-stream: less than provisioned-concurrency"}},
 		{"domain without certificate", map[string]any{"domain": "api.example.com"}, []string{"domain: needs a certificate"}},

@@ -80,6 +80,23 @@ func TestBackupsCoverAndCopyTheState(t *testing.T) {
 	}
 }
 
+func TestBackupsAreLockedAndCopied(t *testing.T) {
+	const vault = "arn:aws:backup:eu-west-1:123456789012:backup-vault:elsewhere"
+	for lock, want := range map[string]string{"none": "<nil>", "governance": "map[MinRetentionDays:35]", "compliance": "map[ChangeableForDays:3 MinRetentionDays:35]"} {
+		storage, _ := synthesize(t, map[string]any{"backup-lock": lock, "backup-copy": vault})
+		for id, p := range storage.all("AWS::Backup::BackupVault") {
+			if got := fmt.Sprint(p["LockConfiguration"]); got != want {
+				t.Errorf("%s: %s has the lock %s, want %s", lock, id, got, want)
+			}
+		}
+		for id, p := range storage.all("AWS::Backup::BackupPlan") {
+			if text := fmt.Sprint(p); !strings.Contains(text, vault) || strings.Count(text, "DeleteAfterDays:35") != 2 {
+				t.Errorf("%s copies by %s", id, text)
+			}
+		}
+	}
+}
+
 func TestPagesOfOtherOriginsAreLetInByNameAlone(t *testing.T) {
 	for _, context := range []map[string]any{nil, {"backup-days": "7", "replica": "arn:aws:s3:::elsewhere", "audit-days": "0", "cors-origins": "https://a.example, https://b.example"}} {
 		_, service := synthesize(t, context)

@@ -55,7 +55,7 @@ func NewStorage(app constructs.Construct, c Config) *Storage {
 	s.Records = s.newRecords(c)
 	s.newLogs(c)
 	s.keepAudit(c.AuditDays)
-	s.backUp(c.BackupDays)
+	s.backUp(c)
 	// SQS requires that a queue of a Lambda function hides messages for at least the function's
 	// timeout. The worker shortens that to two minutes and extends it while it works.
 	visibility := awscdk.Duration_Minutes(jsii.Number(jobMinutes + 1))

@@ -346,6 +346,29 @@ def test_a_bucket_is_restored_to_a_time(functions, tmp_path):
 
 
 @cloud
+def test_a_region_is_lost(functions, tmp_path):
+    """The copy of the bucket lacks a file that was not yet replicated, and the records are gone."""
+    bucket = Bucket(functions)
+    fill(functions)
+    connect(functions).create_table("torn", [{"id": i} for i in range(10)])
+    before = {entry["Key"] for entry in bucket.entries()}
+    connect(functions).open_table("torn").add([{"id": 10}])
+    bucket.copy_to("elsewhere")
+    (late,) = [key for key in {entry["Key"] for entry in bucket.entries()} - before if "/data/" in key]
+    bucket.call("DELETE", urllib.parse.quote(late), bucket="elsewhere")
+    told = run("doctor", "--root", "s3://elsewhere", code=9, **bucket.environment)
+    assert "missing-file: torn" in told, told
+    with Server(tmp_path / "second", uri="s3://elsewhere", settings=bucket.environment) as server:
+        check(server)
+        client(server, "version", "restore", "torn", "1")
+        assert ids(connect(server).open_table("torn")) == list(range(10))
+        connect(server).open_table("torn").add([{"id": 10}])
+        client(server, "index", "create", "torn", "id", "--type", "BTREE", "--wait")
+        assert ids(connect(server).open_table("torn")) == list(range(11))
+        assert not server.faults()
+
+
+@cloud
 def test_a_bucket_is_moved(functions, tmp_path):
     bucket = Bucket(functions)
     fill(functions)
