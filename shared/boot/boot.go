@@ -239,6 +239,7 @@ const ownFunction = "lambda"
 // Stores returns the stores and settings that tables are opened over.
 func (e *Env) Stores() stores.Set {
 	parts := e.Parts
+	parts.AWS = e.Clients.AWS
 	parts.Endpoint = cmp.Or(os.Getenv("AWS_ENDPOINT_URL_LAMBDA"), os.Getenv("AWS_ENDPOINT_URL"))
 	if parts.Where == ownFunction {
 		parts.Where += ":" + os.Getenv(functionVariable)

@@ -13,13 +13,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-
-	"tiltyard/shared/storage/cloud"
 )
 
 // maxEventBytes is Lambda's limit for the event of a synchronous call, and for its response.
@@ -31,10 +28,7 @@ const maxEventBytes = 6 << 20
 type invoking struct {
 	function string // name or ARN
 	endpoint string // of Lambda's API; empty: that of the region
-
-	configured sync.Once
-	config     aws.Config
-	err        error
+	aws      func() (aws.Config, error)
 }
 
 // An event is what a function reads of the event of an HTTP API.
@@ -103,11 +97,11 @@ func eventOf(r *http.Request) ([]byte, error) {
 
 // invoke sends an event to the function, and returns the response of Lambda.
 func (v *invoking) invoke(ctx context.Context, payload []byte) (*http.Response, error) {
-	v.configured.Do(func() { v.config, v.err = cloud.Load() })
-	if v.err != nil {
-		return nil, v.err
+	config, err := v.aws()
+	if err != nil {
+		return nil, err
 	}
-	region := v.config.Region
+	region := config.Region
 	if arn := strings.Split(v.function, ":"); len(arn) > 3 {
 		region = arn[3]
 	}
@@ -117,7 +111,7 @@ func (v *invoking) invoke(ctx context.Context, payload []byte) (*http.Response, 
 		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	credentials, err := v.config.Credentials.Retrieve(ctx)
+	credentials, err := config.Credentials.Retrieve(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("credentials to call the function: %w", err)
 	}
@@ -125,7 +119,7 @@ func (v *invoking) invoke(ctx context.Context, payload []byte) (*http.Response, 
 	if err := v4.NewSigner().SignHTTP(ctx, credentials, r, hex.EncodeToString(sum[:]), "lambda", region, time.Now()); err != nil {
 		return nil, fmt.Errorf("sign the call of the function: %w", err)
 	}
-	return v.config.HTTPClient.Do(r)
+	return config.HTTPClient.Do(r)
 }
 
 // responseOf returns the response of the function as that of a server. Statuses of Lambda itself become errors.

@@ -43,7 +43,7 @@ func Open(s stores.Parts) *Caller {
 	}
 	c := &Caller{base: s.Where, settings: s}
 	if name, found := strings.CutPrefix(s.Where, lambdaScheme); found {
-		c.base, c.transport = placeholder, &following{&invoking{function: name, endpoint: s.Endpoint}}
+		c.base, c.transport = placeholder, &following{&invoking{function: name, endpoint: s.Endpoint, aws: s.AWS}}
 	} else {
 		c.transport = &following{direct()}
 	}

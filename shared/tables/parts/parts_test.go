@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/cloud"
 	"tiltyard/shared/tables/parts"
 	"tiltyard/shared/tables/stores"
 )
@@ -58,7 +59,7 @@ func counted(t *testing.T, a *query.Answered) (count int64) {
 
 // spreadTo returns the spread of a place, over the API of Lambda at an endpoint.
 func spreadTo(where, endpoint string) *query.Spread {
-	return parts.Open(stores.Parts{Where: where, Endpoint: endpoint, Bytes: 1, Together: 2}).Spread([]string{"ns", "a/b c"}, "main")
+	return parts.Open(stores.Parts{Where: where, Endpoint: endpoint, AWS: cloud.FromEnv, Bytes: 1, Together: 2}).Spread([]string{"ns", "a/b c"}, "main")
 }
 
 // lambdaOf serves the API of Lambda with a function of an event and the response.

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/jobs"
 	"tiltyard/shared/protocol/auth"
@@ -45,8 +47,9 @@ type Set struct {
 type Parts struct {
 	Where    string // lambda: and the name or ARN of a function, or a URL of servers; empty: here
 	Endpoint string // of Lambda's API; empty: that of the region
-	Bytes    int64  // decoded bytes that a part reads; what reads more than twice as many is divided
-	Together int    // parts of a query at the same time
+	AWS      func() (aws.Config, error)
+	Bytes    int64 // decoded bytes that a part reads; what reads more than twice as many is divided
+	Together int   // parts of a query at the same time
 }
 
 // AutoRefresh decides when a view is refreshed automatically. Its zero value means never.
