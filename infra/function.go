@@ -40,6 +40,7 @@ type needs struct {
 	seals    bool   // encrypts secrets, but cannot decrypt them
 	executes bool   // runs user functions on the configured executors, and decrypts secrets for them
 	declares bool   // reports whether the executors run a function
+	asks     bool   // runs queries, and has the query function run the parts of large ones
 	worker   bool   // invoked by the queue instead of the gateway
 	url      bool   // invoked by its function URL instead of the gateway
 }
@@ -58,8 +59,8 @@ var functions = map[string]needs{
 	"table":       {objects: write, parts: true, records: true, enqueues: true, vends: true},
 	"schema":      {objects: write, parts: true, records: true, enqueues: true, rows: true, declares: true},
 	"data":        {objects: write, parts: true, records: true, enqueues: true, rows: true},
-	"query":       {objects: read, stores: true, rows: true},
-	"sql":         {objects: write, parts: true, records: true, enqueues: true, rows: true, declares: true},
+	"query":       {objects: read, stores: true, rows: true, asks: true},
+	"sql":         {objects: write, parts: true, records: true, enqueues: true, rows: true, declares: true, asks: true},
 	"index":       {objects: write, records: true, enqueues: true},
 	"version":     {objects: write, records: true, enqueues: true},
 	"ref":         {objects: write, parts: true, records: true, enqueues: true},
@@ -67,7 +68,7 @@ var functions = map[string]needs{
 	"view":        {objects: write, records: true, enqueues: true, seals: true, declares: true},
 	"default":     {},
 	"worker":      {objects: write, parts: true, records: true, enqueues: true, rows: true, executes: true, declares: true, worker: true},
-	"stream":      {objects: write, parts: true, records: true, enqueues: true, rows: true, vends: true, seals: true, declares: true, url: true},
+	"stream":      {objects: write, parts: true, records: true, enqueues: true, rows: true, vends: true, seals: true, declares: true, asks: true, url: true},
 }
 
 // gatewaySeconds is the timeout of an HTTP API, less the time for sending an error.
@@ -127,6 +128,7 @@ func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 	}
 	s.network.place(props)
 	f := awslambda.NewFunction(s.Stack, jsii.String(id+"Function"), props)
+	s.letCall(id, n, props.Role, f)
 	if s.config.Provisioned == 0 || n.worker {
 		return f
 	}
@@ -145,6 +147,28 @@ func (c Config) reserved(n needs) *float64 {
 		return jsii.Number(c.ReserveURL)
 	}
 	return nil
+}
+
+// queryFunction is the function that runs the parts of queries: its own, and those of functions after it.
+const queryFunction = "query"
+
+// letCall permits a function to have the query function run parts of queries, unless it is in a private network, which has
+// no way to Lambda. The policy is beside the role, because a function waits for the policies within its role, and the query
+// function calls itself.
+func (s *Service) letCall(id string, n needs, role awsiam.IRole, f awslambda.IFunction) {
+	if !n.asks || s.network != nil {
+		return
+	}
+	called := f.FunctionArn()
+	if asked := s.Functions[queryFunction]; asked != nil {
+		called = asked.FunctionArn()
+	}
+	awsiam.NewPolicy(s.Stack, jsii.String(id+"RoleParts"), &awsiam.PolicyProps{
+		Roles: &[]awsiam.IRole{role},
+		Statements: &[]awsiam.PolicyStatement{awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+			Actions: jsii.Strings("lambda:InvokeFunction"), Resources: &[]*string{called},
+		})},
+	})
 }
 
 // memory returns the memory of a function in MiB.
@@ -175,6 +199,12 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 	} {
 		if value != "" {
 			env[variable] = &value
+		}
+	}
+	if n.asks && s.network == nil {
+		env["TILTYARD_PARTS"] = jsii.String("lambda")
+		if asked := s.Functions[queryFunction]; asked != nil {
+			env["TILTYARD_PARTS"] = join("lambda:", asked.FunctionName())
 		}
 	}
 	s.passSettings(n, env)

@@ -33,6 +33,7 @@ var made = map[string]string{
 	"executor":        "executors, which also become rights",
 	"event-target":    "event-target, which also becomes a right",
 	"event-key":       "event-key, which also becomes a right",
+	"parts":           "the function query; none in a private network, from which no way leads to Lambda",
 	"request-timeout": "the time limit of each function",
 	"stream":          "stream, which also changes the gateway",
 }

@@ -20,6 +20,7 @@ import (
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/storage/cloud"
 	"tiltyard/shared/tables/stores"
 )
 
@@ -75,8 +76,8 @@ func (c *Caller) Spread(id []string, branch string) *query.Spread {
 	}
 }
 
-// errNowhere is the error of a part that nothing can run: the function is missing, or may not be called, or the part is
-// longer than an event.
+// errNowhere is the error of a part that nothing can run: there is no connection, the function is missing, or may not be
+// called, or the part is longer than an event.
 var errNowhere = errors.New("parts of queries cannot run elsewhere")
 
 // errCrowded is the error of a part that no instance is free for.
@@ -111,6 +112,9 @@ func refusal(err error) error {
 	if !errors.As(err, &answered) {
 		if errors.Is(err, errNowhere) || errors.Is(err, errCrowded) {
 			return err
+		}
+		if cloud.Unsent(err) {
+			return fmt.Errorf("%w: %w", errNowhere, err)
 		}
 		return &lost{err}
 	}
