@@ -30,6 +30,9 @@ type textLists struct {
 	// bound lets the indices skip documents whose score cannot be high enough. It is nil if the terms
 	// do not determine it.
 	bound *inverted.Bound
+	// worth reports by the counts of a document whether it can be among the best. It is nil if a document has further
+	// counts, of other columns.
+	worth func(counts []uint32) bool
 
 	// Statistics for the plan: partitions, blocks of posting lists, and scored rows.
 	partitions, blocks, scored int
@@ -39,6 +42,7 @@ type textLists struct {
 type listColumn struct {
 	index    *snapshot.Index // nil: no fragment is covered
 	elements bool            // documents are list elements
+	distinct bool            // no row can have several documents
 	segments []*snapshot.Segment
 	readers  []*inverted.Reader
 	found    [][]*inverted.Matches // by segment and partition
@@ -57,13 +61,20 @@ func (e *unreadIndex) Unwrap() error { return e.err }
 func openTextLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*snapshot.Index, elements bool) (*textLists, error) {
 	l := &textLists{dataset: d}
 	for _, name := range columns {
-		column := &listColumn{elements: elements}
+		column := &listColumn{elements: elements, distinct: isDistinct(d, name)}
 		if x := indices[name]; coversAny(d, x) {
 			column.index = x
 		}
 		l.columns = append(l.columns, column)
 	}
 	return l, l.each(ctx, func(ctx context.Context, i int) error { return l.columns[i].open(ctx, d) })
+}
+
+// isDistinct reports whether no row can have several documents in an index on a column. With stable row ids a row can
+// have an outdated one, and early indices on lists have one for each element.
+func isDistinct(d *dataset.Dataset, column string) bool {
+	field := d.Schema().Column(column)
+	return !d.Manifest().StableRowIDs() && field != nil && arrow.IsBinaryLike(field.Arrow().Type.ID())
 }
 
 // each calls f in parallel for all columns with an index.
@@ -108,7 +119,7 @@ func (c *listColumn) open(ctx context.Context, d *dataset.Dataset) (err error) {
 	}
 	c.readers, c.found = make([]*inverted.Reader, len(c.segments)), make([][]*inverted.Matches, len(c.segments))
 	return c.each(ctx, func(ctx context.Context, i int) (err error) {
-		c.readers[i], err = inverted.Open(ctx, c.segments[i], c.elements)
+		c.readers[i], err = inverted.Open(ctx, c.segments[i], inverted.Expected{Elements: c.elements, Distinct: c.distinct})
 		return err
 	})
 }
@@ -225,6 +236,10 @@ func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Sco
 				Weights: most.Weights, AverageLength: most.AverageLength, Required: most.Required, Least: func() float32 { return -top.Limit() },
 			}
 		}
+		l.worth = func(counts []uint32) bool {
+			score, ok := scorer.Score(counts)
+			return ok && -score <= top.Limit()
+		}
 	}
 	return l.documents(ctx, allowed, func(at place, counts []uint32) error {
 		l.scored++
@@ -278,9 +293,13 @@ func (l *textLists) ofColumn(ctx context.Context, column int, allowed func(addre
 	c := l.columns[column]
 	for i, partitions := range c.found {
 		for _, m := range partitions {
-			p := &placing{lists: l, segment: c.segments[i], allowed: allowed, sink: sink, step: firstPlaced}
+			p := &placing{lists: l, segment: c.segments[i], matches: m, allowed: allowed, sink: sink, step: firstPlaced}
 			enter := func(d *inverted.Document) error {
-				l.search.Enter(p.next(d.Row, d.Element), column, fulltext.Entry{Length: d.Length, Frequencies: d.Frequencies, Positions: d.Positions})
+				counts := p.next(d.Number)
+				l.search.Enter(counts, column, fulltext.Entry{Length: d.Length, Frequencies: d.Frequencies, Positions: d.Positions})
+				if l.worth != nil && m.IsPaged() && !l.worth(counts) {
+					p.drop()
+				}
 				return p.full(ctx)
 			}
 			var err error
@@ -306,42 +325,60 @@ func (l *textLists) ofColumn(ctx context.Context, column int, allowed func(addre
 const (
 	firstPlaced = 16
 	mostPlaced  = 128
+	// mostPagedPlaced is mostPlaced if a lookup of a group also reads pages of the index.
+	mostPagedPlaced = inverted.MostLocated
 )
 
 // placing looks up the row addresses of the documents in a partition, in groups.
 type placing struct {
 	lists   *textLists
 	segment *snapshot.Segment
+	matches *inverted.Matches
 	allowed func(address uint64) bool
 	sink    sink
 
 	step     int // size of the next group
+	numbers  []int64
 	ids      []uint64
 	elements []uint32
 	counts   []uint32
 }
 
 // next returns the zeroed counts of one more document.
-func (p *placing) next(id uint64, element uint32) []uint32 {
+func (p *placing) next(number int64) []uint32 {
 	words := p.lists.search.RowWords()
-	p.ids, p.elements = append(p.ids, id), append(p.elements, element)
+	p.numbers = append(p.numbers, number)
 	n := len(p.counts)
 	p.counts = slices.Grow(p.counts, words)[:n+words]
 	clear(p.counts[n:])
 	return p.counts[n:]
 }
 
+// drop drops the last document.
+func (p *placing) drop() {
+	p.numbers, p.counts = p.numbers[:len(p.numbers)-1], p.counts[:len(p.counts)-p.lists.search.RowWords()]
+}
+
 // full looks up the addresses of the group if it is complete.
 func (p *placing) full(ctx context.Context) error {
-	if len(p.ids) < p.step {
+	if len(p.numbers) < p.step {
 		return nil
 	}
-	p.step = min(2*p.step, mostPlaced)
+	most := mostPlaced
+	if p.matches.IsPaged() {
+		most = mostPagedPlaced
+	}
+	p.step = min(2*p.step, most)
 	return p.flush(ctx)
 }
 
 // flush looks up the addresses of the group and calls sink with the remaining documents.
 func (p *placing) flush(ctx context.Context) error {
+	n := len(p.numbers)
+	p.ids, p.elements = slices.Grow(p.ids[:0], n)[:n], slices.Grow(p.elements[:0], n)[:n]
+	if err := p.matches.Locate(ctx, p.numbers, p.ids, p.elements); err != nil {
+		return err
+	}
 	if err := p.lists.dataset.Places(ctx, p.segment, p.ids); err != nil {
 		return err
 	}
@@ -354,7 +391,7 @@ func (p *placing) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	p.ids, p.elements, p.counts = p.ids[:0], p.elements[:0], p.counts[:0]
+	p.numbers, p.counts = p.numbers[:0], p.counts[:0]
 	return nil
 }
 

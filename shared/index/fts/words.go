@@ -34,7 +34,7 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 	if t.ID() != arrow.STRING {
 		return nil, fmt.Errorf("%w: the words of a column of type %s", lance.ErrUnsupported, t)
 	}
-	terms, err := inverted.Open(ctx, files, false)
+	terms, err := inverted.Open(ctx, files, inverted.Expected{})
 	if err != nil {
 		return nil, err
 	}
@@ -116,19 +116,24 @@ const rowsAtOnce = 1 << 12
 
 // add adds the rows of the documents with all terms to a set, and accounts for their memory.
 func add(ctx context.Context, set *rowset.Set, m *inverted.Matches) error {
-	some := make([]uint64, 0, rowsAtOnce)
+	numbers := make([]int64, 0, rowsAtOnce)
+	rows, elements := make([]uint64, rowsAtOnce), make([]uint32, rowsAtOnce)
 	flush := func() error {
+		some := rows[:len(numbers)]
+		if err := m.Locate(ctx, numbers, some, elements); err != nil {
+			return err
+		}
 		slices.Sort(some)
 		before := set.Bytes()
 		set.Add(some)
-		some = some[:0]
+		numbers = numbers[:0]
 		return memory.FromContext(ctx).Take(ctx, set.Bytes()-before)
 	}
-	err := m.Each(ctx, func(d *inverted.Document) error {
+	err := m.EachUnmeasured(ctx, func(d *inverted.Document) error {
 		if slices.Contains(d.Frequencies, 0) {
 			return nil
 		}
-		if some = append(some, d.Row); len(some) == rowsAtOnce {
+		if numbers = append(numbers, d.Number); len(numbers) == rowsAtOnce {
 			return flush()
 		}
 		return nil

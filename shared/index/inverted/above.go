@@ -29,9 +29,15 @@ const slack = 1 + 1e-4
 
 // most returns the maximal score that a document can reach for a term, given an entry of its impacts.
 func (b *Bound) most(entry []byte, term int) (float64, error) {
-	r, of := &reader{data: entry}, corpus{average: b.AverageLength}
+	of, best := corpus{average: b.AverageLength}, float32(0)
+	err := decodeImpacts(entry, func(i impact) { best = max(best, of.score(i.frequency, i.length)) })
+	return slack * float64(best) * float64(b.Weights[term]), err
+}
+
+// decodeImpacts calls yield with the impacts of an entry, by rising frequency. A length is the least that has its code.
+func decodeImpacts(entry []byte, yield func(impact)) error {
+	r, i, length := &reader{data: entry}, impact{}, byte(0)
 	r.varint() // the last document
-	best, i, length := float32(0), impact{}, byte(0)
 	for n := r.varint(); n > 0 && r.err == nil; n-- {
 		head := r.varint()
 		i.frequency += head>>1 + 1
@@ -41,9 +47,9 @@ func (b *Bound) most(entry []byte, term int) (float64, error) {
 			length++
 		}
 		i.length = decodeLength(length)
-		best = max(best, of.score(i.frequency, i.length))
+		yield(i)
 	}
-	return slack * float64(best) * float64(b.Weights[term]), r.err
+	return r.err
 }
 
 // score returns an upper bound of the score of a document, close to it.
@@ -85,7 +91,8 @@ func (m *Matches) EachAbove(ctx context.Context, b Bound, yield func(*Document) 
 			return m.wrong(err)
 		}
 	}
-	s := &above{matches: m, bound: &b, cursors: cursors, yield: yield, document: *m.document()}
+	s := &above{matches: m, bound: &b, cursors: cursors, leading: cursors, yield: yield, document: *m.document(), measure: newMeasure(m.partition)}
+	defer s.measure.pages.held.Release()
 	if len(b.Required) > 0 {
 		return s.searchAll(ctx)
 	}
@@ -116,7 +123,9 @@ type above struct {
 	yield    func(*Document) error
 	cursors  []*cursor
 	document Document
-	enough   float64 // the minimal score that the bound returned last
+	enough   float64   // the minimal score that the bound returned last
+	leading  []*cursor // of lists, at least one of which has each document that scores enough
+	measure  measure
 	steps    int
 
 	until  int64     // the first document after the window
@@ -130,13 +139,18 @@ func (s *above) found(ctx context.Context, at int64) error {
 	if s.steps++; s.steps%contextSteps == 0 && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := s.matches.load(ctx, &s.document, at, s.cursors); err != nil {
+	if err := s.matches.load(ctx, &s.document, at, s.cursors, &s.measure, s.upcoming()); err != nil {
 		return s.matches.wrong(err)
 	}
 	if s.bound.score(&s.document) < s.enough {
 		return nil
 	}
 	return s.yield(&s.document)
+}
+
+// upcoming returns the documents that the search will look at.
+func (s *above) upcoming() *upcoming {
+	return &upcoming{cursors: s.leading, all: s.cursors, enough: s.enough}
 }
 
 // enter begins the window at a document and selects its essential cursors. There are none if no document of
@@ -162,6 +176,7 @@ func (s *above) enter(from int64) error {
 		s.beside += s.cursors[first].bound.inWindow
 	}
 	s.others, s.needed = s.cursors[:first], s.cursors[first:]
+	s.leading = s.needed
 	return nil
 }
 
@@ -177,7 +192,7 @@ func (s *above) search(ctx context.Context, from int64) error {
 			return ctx.Err()
 		}
 		if len(s.needed) == 1 {
-			moved, err := s.pass(s.needed[0])
+			moved, err := s.pass(ctx, s.needed[0])
 			if err != nil {
 				return s.matches.wrong(err)
 			}
@@ -185,7 +200,7 @@ func (s *above) search(ctx context.Context, from int64) error {
 				continue
 			}
 		}
-		enough, err := s.scoresEnough(at)
+		enough, err := s.scoresEnough(ctx, at)
 		if err != nil {
 			return s.matches.wrong(err)
 		}
@@ -213,7 +228,7 @@ func (s *above) search(ctx context.Context, from int64) error {
 //
 // A document scores weight · f/(f + norm), with a norm that grows with its length. That is at least y ·
 // weight if f is at least norm · y/(1-y), a test without a division per document.
-func (s *above) pass(c *cursor) (moved bool, err error) {
+func (s *above) pass(ctx context.Context, c *cursor) (moved bool, err error) {
 	if err := c.decode(); err != nil {
 		return false, err
 	}
@@ -227,6 +242,9 @@ func (s *above) pass(c *cursor) (moved bool, err error) {
 	}
 	alone := float32(factor * float64(saturation*(1-shortness)))
 	each := float32(factor * float64(saturation*shortness/s.bound.AverageLength))
+	if s.matches.partition.documents.paged {
+		return s.passPaged(ctx, c, alone, each)
+	}
 	lengths, documents, frequencies := s.matches.partition.documents.lengths, c.block.documents, c.block.frequencies
 	at := c.at
 	for at < len(documents) && int64(documents[at]) < s.until {
@@ -235,6 +253,39 @@ func (s *above) pass(c *cursor) (moved bool, err error) {
 		}
 		at++
 	}
+	return c.passTo(at)
+}
+
+// passPaged is pass for documents whose lengths are paged. It reads a length only if the document would score enough
+// with the shortest length that the impacts permit.
+func (s *above) passPaged(ctx context.Context, c *cursor, alone, each float32) (moved bool, err error) {
+	documents, frequencies, at := c.block.documents, c.block.frequencies, c.at
+	for ; at < len(documents) && int64(documents[at]) < s.until; at++ {
+		length, known, err := s.measure.known(ctx, int64(documents[at]))
+		if err != nil {
+			return false, err
+		}
+		if !known {
+			most, err := c.most(frequencies[at])
+			if err != nil {
+				return false, err
+			}
+			if s.beside+most < s.enough {
+				continue
+			}
+			if length, err = s.measure.length(ctx, int64(documents[at]), s.upcoming()); err != nil {
+				return false, err
+			}
+		}
+		if float32(frequencies[at]) >= alone+each*float32(length) {
+			break
+		}
+	}
+	return c.passTo(at)
+}
+
+// passTo moves on to a document of the block, or to the end of the block. It reports whether that is a move.
+func (c *cursor) passTo(at int) (moved bool, err error) {
 	if at == c.at {
 		return false, nil
 	}
@@ -242,17 +293,45 @@ func (s *above) pass(c *cursor) (moved bool, err error) {
 	return true, c.next()
 }
 
+// length returns the length of a document, of which some cursors at it and others add at most beside to the score. It
+// returns false, and reads nothing, if the document cannot score enough.
+func (s *above) length(ctx context.Context, at int64, cursors []*cursor, beside float64) (length uint32, could bool, err error) {
+	length, known, err := s.measure.known(ctx, at)
+	if known || err != nil {
+		return length, true, err
+	}
+	most := beside
+	for _, c := range cursors {
+		if c.document != at {
+			continue
+		}
+		if err := c.decode(); err != nil {
+			return 0, false, err
+		}
+		alone, err := c.most(c.block.frequencies[c.at])
+		if err != nil {
+			return 0, false, err
+		}
+		most += alone
+	}
+	if most < s.enough {
+		return 0, false, nil
+	}
+	length, err = s.measure.length(ctx, at, s.upcoming())
+	return length, true, err
+}
+
 // scoresEnough reports whether the document of an essential cursor scores enough. If so, it has moved all
 // cursors of the document to it.
-func (s *above) scoresEnough(at int64) (bool, error) {
-	lengths := s.matches.partition.documents.lengths
-	if at >= int64(len(lengths)) {
-		return false, fmt.Errorf("%w: document %d of %d", lance.ErrCorrupt, at, len(lengths))
+func (s *above) scoresEnough(ctx context.Context, at int64) (bool, error) {
+	length, could, err := s.length(ctx, at, s.needed, s.beside)
+	if err != nil || !could {
+		return false, err
 	}
 	score := s.beside
 	for _, c := range s.needed {
 		if c.document == at {
-			exact, err := c.score(lengths[at])
+			exact, err := c.score(length)
 			if err != nil {
 				return false, err
 			}
@@ -272,7 +351,7 @@ func (s *above) scoresEnough(at int64) (bool, error) {
 			}
 		}
 		if c.document == at {
-			exact, err := c.score(lengths[at])
+			exact, err := c.score(length)
 			if err != nil {
 				return false, err
 			}
@@ -301,6 +380,11 @@ type cursorBound struct {
 	number   int
 	from, to int64   // the document for which inBlock was computed, and the first after the block
 	inBlock  float64 // the most that a document of it scores
+
+	// Of the block for which most was called last:
+	parsed       bool
+	parsedNumber int
+	impacts      []impact
 }
 
 // bind prepares a cursor for a bound.

@@ -12,6 +12,16 @@ import (
 	"tiltyard/shared/index/vector"
 )
 
+// locate returns the row of a document, and its list element.
+func locate(ctx context.Context, t testing.TB, m *Matches, d *Document) (row uint64, element uint32) {
+	t.Helper()
+	rows, elements := make([]uint64, 1), make([]uint32, 1)
+	if err := m.Locate(ctx, []int64{d.Number}, rows, elements); err != nil {
+		t.Fatal(err)
+	}
+	return rows[0], elements[0]
+}
+
 // best returns the k best documents for some terms, and the number of documents that were scored.
 func best(ctx context.Context, t testing.TB, r *Reader, terms []string, b Bound, k int, prune bool) (hits []vector.Hit, looked int) {
 	t.Helper()
@@ -21,6 +31,7 @@ func best(ctx context.Context, t testing.TB, r *Reader, terms []string, b Bound,
 	}
 	top, of := vector.NewTopK(k, vector.Bounds{}), corpus{average: b.AverageLength}
 	b.Least = func() float32 { return -top.Limit() }
+	var from *Matches
 	score := func(d *Document) error {
 		looked++
 		for _, set := range b.Required {
@@ -34,11 +45,12 @@ func best(ctx context.Context, t testing.TB, r *Reader, terms []string, b Bound,
 				sum += b.Weights[i] * of.score(n, d.Length)
 			}
 		}
-		top.Add(-sum, d.Row)
+		row, _ := locate(ctx, t, from, d)
+		top.Add(-sum, row)
 		return nil
 	}
 	for _, m := range matches {
-		if prune {
+		if from = m; prune {
 			err = m.EachAbove(ctx, b, score)
 		} else {
 			err = m.Each(ctx, score)
@@ -62,7 +74,7 @@ func TestSearchesThatLeaveOutDocumentsFindTheBest(t *testing.T) {
 		segments[fmt.Sprint("blocks of ", size)] = build(t.Context(), t, plain(size, false), randomTexts(random, 12_000)).Folder
 	}
 	for name, s := range segments {
-		r, err := Open(t.Context(), s, false)
+		r, err := Open(t.Context(), s, Expected{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,9 +117,9 @@ func TestRequiredTermsHaveTheirPlaces(t *testing.T) {
 	for _, size := range []int{128, 256} {
 		segments[fmt.Sprint("blocks of ", size)] = build(t.Context(), t, plain(size, true), randomTexts(random, 3_000)).Folder
 	}
-	places := func(d *Document) string { return fmt.Sprint(d.Row, d.Length, d.Frequencies, d.Positions) }
+	places := func(d *Document) string { return fmt.Sprint(d.Number, d.Length, d.Frequencies, d.Positions) }
 	for name, s := range segments {
-		r, err := Open(t.Context(), s, false)
+		r, err := Open(t.Context(), s, Expected{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +184,7 @@ func FuzzEachAbove(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second, third, impacts, spanned []byte, weight float32, required bool) {
 		ctx := indextest.Bounded(t)
 		list := &posting{coding: of.coding, length: 300, blocks: [][]byte{first, second, third}, impacts: [][]byte{impacts, impacts, impacts, spanned}}
-		p := &partition{documents: &documents{rows: make([]uint64, 400), lengths: make([]uint32, 400)}}
+		p := &partition{documents: &documents{count: 400, rows: make([]uint64, 400), lengths: make([]uint32, 400)}}
 		other := *list
 		other.blocks = [][]byte{second, third, first}
 		m := &Matches{partition: p, lists: []*posting{list, &other}}

@@ -3,10 +3,7 @@ package inverted
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-
-	"tiltyard/shared/lance"
 )
 
 // A set holds the cursors of alternative terms: a document must have at least one of them.
@@ -55,6 +52,7 @@ func (s *above) searchAll(ctx context.Context) error {
 	}
 	s.enough = float64(s.bound.Least())
 	most, lead := 0.0, required[0] // the most that a document of the window scores
+	s.leading = lead
 	for at := int64(0); at < ended; {
 		if s.steps++; s.steps%contextSteps == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -70,7 +68,7 @@ func (s *above) searchAll(ctx context.Context) error {
 			continue
 		}
 		if len(lead) == 1 {
-			next, err := s.lead(lead[0], at, most)
+			next, err := s.lead(ctx, lead[0], at, most)
 			if err != nil {
 				return s.matches.wrong(err)
 			}
@@ -87,7 +85,7 @@ func (s *above) searchAll(ctx context.Context) error {
 			at = next
 			continue
 		}
-		enough, err := s.wanted(at, rest)
+		enough, err := s.wanted(ctx, at, rest)
 		if err != nil {
 			return s.matches.wrong(err)
 		}
@@ -104,12 +102,12 @@ func (s *above) searchAll(ctx context.Context) error {
 
 // lead moves the cursor of the rarest term to the next document of the window that can score enough with
 // the maximum of the other lists. It returns that document, or the first document after the window.
-func (s *above) lead(c *cursor, at int64, most float64) (int64, error) {
+func (s *above) lead(ctx context.Context, c *cursor, at int64, most float64) (int64, error) {
 	if err := c.seek(at); err != nil || c.document >= s.until {
 		return c.document, err
 	}
 	s.beside = most - c.bound.inBlock
-	if _, err := s.pass(c); err != nil {
+	if _, err := s.pass(ctx, c); err != nil {
 		return 0, err
 	}
 	return c.document, nil
@@ -146,25 +144,28 @@ func meet(sets []set, at int64) (int64, error) {
 
 // wanted reports whether a document that matches all sets scores enough. If so, it has moved all cursors of
 // the document to it.
-func (s *above) wanted(at int64, rest []*cursor) (bool, error) {
-	lengths := s.matches.partition.documents.lengths
-	if at >= int64(len(lengths)) {
-		return false, fmt.Errorf("%w: document %d of %d", lance.ErrCorrupt, at, len(lengths))
-	}
+func (s *above) wanted(ctx context.Context, at int64, rest []*cursor) (bool, error) {
 	score, beside := 0.0, 0.0
 	for _, c := range s.cursors {
-		if c.document == at {
-			exact, err := c.score(lengths[at])
-			if err != nil {
-				return false, err
-			}
-			score += exact
-		} else if c.document < at { // an optional term
+		if c.document < at { // an optional term
 			most, _, err := c.ahead(at)
 			if err != nil {
 				return false, err
 			}
 			beside += most
+		}
+	}
+	length, could, err := s.length(ctx, at, s.cursors, beside)
+	if err != nil || !could {
+		return false, err
+	}
+	for _, c := range s.cursors {
+		if c.document == at {
+			exact, err := c.score(length)
+			if err != nil {
+				return false, err
+			}
+			score += exact
 		}
 	}
 	if score+beside < s.enough {
@@ -178,7 +179,7 @@ func (s *above) wanted(at int64, rest []*cursor) (bool, error) {
 			return false, err
 		}
 		if c.document == at {
-			exact, err := c.score(lengths[at])
+			exact, err := c.score(length)
 			if err != nil {
 				return false, err
 			}

@@ -259,7 +259,8 @@ func (b *Builder) Flush(ctx context.Context) ([]uint64, Sizes, error) {
 	return b.partitions, b.sizes, nil
 }
 
-// Describe writes the metadata file of a segment with the given partitions, which Builders have written.
+// Describe writes the metadata file of a segment with the given partitions, which Builders have written. No row, and
+// no list element, has several documents in them.
 func Describe(ctx context.Context, p *fulltext.Params, partitions []uint64, out index.Output) error {
 	if len(partitions) > maxPartitions {
 		return fmt.Errorf("%w: an index of %d partitions", lance.ErrUnsupported, len(partitions))
@@ -276,6 +277,7 @@ func Describe(ctx context.Context, p *fulltext.Params, partitions []uint64, out 
 	}
 	m := formsOf(p)
 	m["partitions"], m["params"], m["token_set_format"] = string(numbers), string(params), "fst"
+	m[distinctKey] = "true"
 	metadata := arrow.MetadataFrom(m)
 	schema := arrow.NewSchema([]arrow.Field{{Name: "deleted_fragments", Type: arrow.BinaryTypes.Binary}}, &metadata)
 	none, err := roaring.New().ToBytes()

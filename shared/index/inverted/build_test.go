@@ -111,7 +111,8 @@ func found(ctx context.Context, t testing.TB, r *Reader, terms []string, positio
 				if n == 0 {
 					continue
 				}
-				h := holder{row: int(d.Row), length: int(d.Length), positions: make([]int, n)}
+				row, _ := locate(ctx, t, m, d)
+				h := holder{row: int(row), length: int(d.Length), positions: make([]int, n)}
 				if positions {
 					h.positions = slices.Clone(d.Positions[i])
 				}
@@ -136,7 +137,7 @@ func TestBuilderKeepsTheTermsOfItsTexts(t *testing.T) {
 	for _, blockSize := range []int{128, 256} {
 		for _, positions := range []bool{false, true} {
 			t.Run(fmt.Sprint(blockSize, positions), func(t *testing.T) {
-				r, err := Open(t.Context(), build(t.Context(), t, plain(blockSize, positions), texts), false)
+				r, err := Open(t.Context(), build(t.Context(), t, plain(blockSize, positions), texts), Expected{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -178,7 +179,7 @@ func TestBuilderKeepsToItsMemory(t *testing.T) {
 	if share.Held() != 0 {
 		t.Errorf("the build holds %d bytes in the end", share.Held())
 	}
-	reader, err := Open(t.Context(), out, false)
+	reader, err := Open(t.Context(), out, Expected{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func TestBuilderEndsWithItsContext(t *testing.T) {
 }
 
 func TestOpenReadsAnEmptySegment(t *testing.T) {
-	r, err := Open(t.Context(), build(t.Context(), t, plain(128, false), []string{"", " . "}), false)
+	r, err := Open(t.Context(), build(t.Context(), t, plain(128, false), []string{"", " . "}), Expected{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,10 +236,10 @@ func TestDocumentsAreElementsOfLists(t *testing.T) {
 		if err := b.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(t.Context(), out, false); !errors.Is(err, lance.ErrUnsupported) {
+		if _, err := Open(t.Context(), out, Expected{}); !errors.Is(err, lance.ErrUnsupported) {
 			t.Errorf("elements of lists are read as rows: %v", err)
 		}
-		return Open(t.Context(), out, true)
+		return Open(t.Context(), out, Expected{Elements: true})
 	}
 	r, err := segmentOf([]uint64{4, 4, 4, 9}, []uint32{0, 1, 2, 0})
 	if err != nil {
@@ -251,12 +252,18 @@ func TestDocumentsAreElementsOfLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []Document
+	type place struct {
+		Row         uint64
+		Element     uint32
+		Frequencies []uint32
+	}
+	var got []place
 	err = matches[0].Each(t.Context(), func(d *Document) error {
-		got = append(got, Document{Row: d.Row, Element: d.Element, Frequencies: slices.Clone(d.Frequencies)})
+		row, element := locate(t.Context(), t, matches[0], d)
+		got = append(got, place{row, element, slices.Clone(d.Frequencies)})
 		return nil
 	})
-	want := []Document{{Row: 4, Element: 0, Frequencies: []uint32{1}}, {Row: 4, Element: 2, Frequencies: []uint32{2}}}
+	want := []place{{4, 0, []uint32{1}}, {4, 2, []uint32{2}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

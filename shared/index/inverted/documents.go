@@ -9,16 +9,19 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/process/memory"
 )
 
-// documents are the documents of a partition, indexed by document number.
+// documents are the documents of a partition, indexed by document number. Of many documents, only the counts
+// are in memory: see pages.go.
 type documents struct {
+	count int64
+	total int64 // terms in all documents
+	paged bool  // rows, elements and lengths are nil
+
 	rows     []uint64 // address or id of the row of each
 	elements []uint32 // its place in a list, if documents are elements of lists; else nil
 	lengths  []uint32 // terms in each document, as BM25 counts them
-	total    int64    // terms in all documents
 }
 
 // Stored bytes per document: its row, its list element, and its length.
@@ -40,11 +43,14 @@ const elementColumn = "_doc_index_0"
 // openDocuments returns the documents of a partition, cached or read from storage.
 func (p *partition) openDocuments(ctx context.Context) (*documents, error) {
 	kept, err := p.files.Keep(p.documentsName(), func() (any, int64, error) {
-		file, err := p.files.Open(ctx, p.name("docs"))
+		c, err := p.documentColumns(ctx)
 		if err != nil {
 			return nil, 0, err
 		}
-		d, err := readDocuments(ctx, file, p.elements)
+		if total, ok := p.areMany(c); ok {
+			return &documents{count: c.File.NumRows(), total: total, paged: true}, documentBytes, nil
+		}
+		d, err := readDocuments(ctx, c, p.elements)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", p.name("docs"), err)
 		}
@@ -58,30 +64,44 @@ func (p *partition) openDocuments(ctx context.Context) (*documents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kept.(*documents), nil
+	d := kept.(*documents)
+	if d.paged {
+		p.columns, err = p.documentColumns(ctx)
+	}
+	return d, err
 }
 
-// readDocuments reads the docs file of a partition. Documents of another granularity than elements are
-// lance.ErrUnsupported.
-func readDocuments(ctx context.Context, file *datafile.File, elements bool) (*documents, error) {
-	names := []string{"_rowid", "_num_tokens"}
-	if elements {
-		names = append(names, elementColumn)
-	}
-	c, err := index.ColumnsOf(ctx, file, names...)
+// documentColumns opens the docs file, and returns the columns _rowid and _num_tokens, and the list element of
+// each document if documents are elements of lists. Documents of another granularity are lance.ErrUnsupported.
+func (p *partition) documentColumns(ctx context.Context) (*index.Columns, error) {
+	file, err := p.files.Open(ctx, p.name("docs"))
 	if err != nil {
 		return nil, err
 	}
-	if c.Schema.Field(elementColumn) != nil && !elements {
-		return nil, fmt.Errorf("%w: documents that are elements of lists", lance.ErrUnsupported)
+	names := []string{"_rowid", "_num_tokens"}
+	if p.elements {
+		names = append(names, elementColumn)
 	}
-	if c.Schema.Field("_doc_index_1") != nil {
-		return nil, fmt.Errorf("%w: documents that are elements of lists inside of lists", lance.ErrUnsupported)
+	c, err := index.ColumnsOf(ctx, file, names...)
+	switch {
+	case err != nil:
+	case c.Schema.Field(elementColumn) != nil && !p.elements:
+		err = fmt.Errorf("%w: documents that are elements of lists", lance.ErrUnsupported)
+	case c.Schema.Field("_doc_index_1") != nil:
+		err = fmt.Errorf("%w: documents that are elements of lists inside of lists", lance.ErrUnsupported)
+	case file.NumRows() > maxTerms:
+		err = fmt.Errorf("%w: %d documents of one partition", lance.ErrCorrupt, file.NumRows())
 	}
-	if file.NumRows() > maxTerms {
-		return nil, fmt.Errorf("%w: %d documents of one partition", lance.ErrCorrupt, file.NumRows())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.name("docs"), err)
 	}
-	read, err := c.Read(ctx, 0, file.NumRows())
+	return c, nil
+}
+
+// readDocuments reads the whole docs file of a partition.
+func readDocuments(ctx context.Context, c *index.Columns, elements bool) (*documents, error) {
+	rowCount := c.File.NumRows()
+	read, err := c.Read(ctx, 0, rowCount)
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +111,10 @@ func readDocuments(ctx context.Context, file *datafile.File, elements bool) (*do
 		return nil, fmt.Errorf("%w: documents of type %s and %s", lance.ErrCorrupt, read[0].DataType(), read[1].DataType())
 	}
 	// The lengths are copied.
-	if err := memory.FromContext(ctx).Take(ctx, lengthBytes*file.NumRows()); err != nil {
+	if err := memory.FromContext(ctx).Take(ctx, lengthBytes*rowCount); err != nil {
 		return nil, err
 	}
-	d := &documents{rows: rows.Uint64Values(), lengths: slices.Clone(lengths.Uint32Values())}
+	d := &documents{count: rowCount, rows: rows.Uint64Values(), lengths: slices.Clone(lengths.Uint32Values())}
 	if elements {
 		places, ok := read[2].(*array.Uint32)
 		if !ok || places.NullN() > 0 {

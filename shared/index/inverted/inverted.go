@@ -5,7 +5,8 @@
 // A segment has a metadata file and some partitions of three files each. All are ordinary data files:
 //
 //	metadata.lance         in the metadata of its schema: the parameters of the tokenizer, the
-//	                       numbers of the partitions, and the formats of the other files
+//	                       numbers of the partitions, the formats of the other files, and ours adds
+//	                       that documents are distinct
 //	part_<n>_tokens.lance  the terms, each with a number
 //	part_<n>_docs.lance    _rowid      u64   the row of each document
 //	                       _num_tokens u32   the number of its terms
@@ -18,7 +19,8 @@
 //	                       positions, in one of two formats, if the index supports phrases
 //
 // A document is numbered by its row in the docs file, a term by its row in the invert file. Rows of the
-// table are stored as addresses or, if the table has stable row ids, as ids.
+// table are stored as addresses or, if the table has stable row ids, as ids. Many documents are read by page, as
+// searches need them: pages.go.
 //
 // BM25 uses counts over all segments: the number of documents, their total length, and the document
 // frequency of each term. Documents of deleted rows, and older versions of updated rows, count until the
@@ -44,6 +46,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/process/memory"
 )
 
@@ -62,12 +65,25 @@ type Reader struct {
 	Params string
 
 	elements   bool // documents are elements of lists
+	distinct   bool // no row, and no list element, has several documents
 	partitions []*partition
 }
 
-// Open reads the documents and terms of a segment. elements selects whether documents are list elements or
-// rows; a segment of the other granularity is lance.ErrUnsupported.
-func Open(ctx context.Context, files index.Files, elements bool) (*Reader, error) {
+// Expected is what the caller knows about the documents of a segment.
+type Expected struct {
+	Elements bool // documents are list elements instead of rows
+	// Distinct promises that no row, and no list element, has several documents.
+	Distinct bool
+}
+
+// Open reads the terms of a segment, and its documents unless they are many. A segment of the other granularity
+// than expected is lance.ErrUnsupported.
+func Open(ctx context.Context, files index.Files, expected Expected) (*Reader, error) {
+	return open(ctx, files, expected, wholeDocuments)
+}
+
+// open opens a segment. Partitions of more than whole documents are paged.
+func open(ctx context.Context, files index.Files, expected Expected, whole int64) (*Reader, error) {
 	kept, err := files.Keep(metadataFile+" parsed", func() (any, int64, error) {
 		openAhead(ctx, files)
 		m, err := readMetadata(ctx, files)
@@ -80,9 +96,12 @@ func Open(ctx context.Context, files index.Files, elements bool) (*Reader, error
 		return nil, fmt.Errorf("%s: %w", metadataFile, err)
 	}
 	metadata := kept.(*metadata)
-	r := &Reader{Params: metadata.params, elements: elements}
+	r := &Reader{Params: metadata.params, elements: expected.Elements, distinct: expected.Distinct || metadata.distinct}
 	for _, number := range metadata.partitions {
-		r.partitions = append(r.partitions, &partition{files: files, number: number, elements: elements, tokenFormat: metadata.tokenFormat, coding: metadata.coding})
+		r.partitions = append(r.partitions, &partition{
+			files: files, number: number, elements: r.elements, tokenFormat: metadata.tokenFormat, coding: metadata.coding,
+			distinct: r.distinct, whole: whole,
+		})
 	}
 	if err := r.each(ctx, func(ctx context.Context, p *partition, _ int) error { return p.open(ctx) }); err != nil {
 		return nil, err
@@ -114,10 +133,16 @@ func openAhead(ctx context.Context, files index.Files) {
 
 // check verifies that no row, and no list element, has several documents. Early index versions stored one
 // document per element of a list. In a table with stable row ids, native Lance keeps the old document of an
-// updated row when it adds the new one.
+// updated row when it adds the new one. Paged documents that are distinct are not read for it.
 func (r *Reader) check(ctx context.Context, files index.Files) error {
+	if r.distinct && r.isPaged() {
+		return nil
+	}
 	_, err := files.Keep(metadataFile+" checked", func() (any, int64, error) {
 		count, _ := r.Documents()
+		if r.isPaged() {
+			return true, 1, r.checkPaged(ctx, count)
+		}
 		perDocument := int64(idBytes)
 		if r.elements {
 			perDocument += idBytes // with padding
@@ -144,6 +169,28 @@ func (r *Reader) check(ctx context.Context, files index.Files) error {
 		}
 		return true, 1, nil
 	})
+	return err
+}
+
+// isPaged reports whether the documents of any partition are paged.
+func (r *Reader) isPaged() bool {
+	return slices.ContainsFunc(r.partitions, func(p *partition) bool { return p.documents.paged })
+}
+
+// checkPaged is the check for documents that are not in memory. It collects their rows in a set, which takes a bit
+// for each row of a dense table.
+func (r *Reader) checkPaged(ctx context.Context, count int64) error {
+	set, room := rowset.At(), memory.Hold{}
+	defer func() { room.Release() }()
+	err := r.Lengths(ctx, func(rows []uint64, _ []uint32) error {
+		if !slices.IsSorted(rows) {
+			slices.Sort(rows)
+		}
+		return set.AddHeld(ctx, &room, rows)
+	})
+	if err == nil && set.Len() != count {
+		err = fmt.Errorf("%w: %d documents of %d rows", lance.ErrUnsupported, count, set.Len())
+	}
 	return err
 }
 
@@ -182,7 +229,7 @@ func (r *Reader) Partitions() int { return len(r.partitions) }
 // Documents returns the number of documents of the segment, and the total number of their terms.
 func (r *Reader) Documents() (count, length int64) {
 	for _, p := range r.partitions {
-		count += int64(len(p.documents.rows))
+		count += p.documents.count
 		length += p.documents.total
 	}
 	return count, length
@@ -205,15 +252,20 @@ const lengthStep = 1 << 12
 func (r *Reader) Lengths(ctx context.Context, yield func(rows []uint64, lengths []uint32) error) error {
 	rows := make([]uint64, lengthStep)
 	for _, p := range r.partitions {
-		d := p.documents
-		for from := 0; from < len(d.rows); from += lengthStep {
-			if ctx.Err() != nil {
-				return ctx.Err()
+		err := p.eachDocuments(ctx, func(d *documents) error {
+			for from := 0; from < len(d.rows); from += lengthStep {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				to := min(from+lengthStep, len(d.rows))
+				if err := yield(rows[:copy(rows, d.rows[from:to])], d.lengths[from:to]); err != nil {
+					return err
+				}
 			}
-			to := min(from+lengthStep, len(d.rows))
-			if err := yield(rows[:copy(rows, d.rows[from:to])], d.lengths[from:to]); err != nil {
-				return err
-			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -239,12 +291,17 @@ func ParamsOf(ctx context.Context, files index.Files) (fulltext.Params, error) {
 	return fulltext.ParseParams([]byte(m.params))
 }
 
+// distinctKey is the key in the metadata file by which Describe promises distinct documents. Native Lance ignores it,
+// and omits it from segments that it derives.
+const distinctKey = "tiltyard:distinct"
+
 // metadata is the content of the metadata file.
 type metadata struct {
 	partitions  []uint64
 	params      string
 	tokenFormat string
 	coding      coding
+	distinct    bool // no row, and no list element, has several documents
 }
 
 func (m *metadata) bytes() int64 {
@@ -266,7 +323,7 @@ func readMetadata(ctx context.Context, files index.Files) (*metadata, error) {
 // parseMetadata parses the schema metadata of metadata.lance. A later format_version than 3 is
 // lance.ErrUnsupported.
 func parseMetadata(words map[string]string) (*metadata, error) {
-	m := &metadata{params: words["params"], tokenFormat: words["token_set_format"]}
+	m := &metadata{params: words["params"], tokenFormat: words["token_set_format"], distinct: words[distinctKey] == "true"}
 	if err := json.Unmarshal([]byte(words["partitions"]), &m.partitions); err != nil {
 		return nil, fmt.Errorf("%w: partitions %q: %w", lance.ErrCorrupt, words["partitions"], err)
 	}

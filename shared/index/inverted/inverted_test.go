@@ -70,7 +70,7 @@ func TestSegmentsHaveTheTermsOfTheirTexts(t *testing.T) {
 	segments, terms, _ := native(t)
 	for name, known := range terms {
 		t.Run(name, func(t *testing.T) {
-			r, err := Open(t.Context(), segments[name], false)
+			r, err := Open(t.Context(), segments[name], Expected{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,8 @@ func TestSegmentsHaveTheTermsOfTheirTexts(t *testing.T) {
 						if n == 0 {
 							continue
 						}
-						h := holder{row: int(d.Row), length: int(d.Length)}
+						row, _ := locate(t.Context(), t, m, d)
+						h := holder{row: int(row), length: int(d.Length)}
 						if positions {
 							h.positions = slices.Clone(d.Positions[i])
 						} else {
@@ -130,7 +131,7 @@ func compare(t *testing.T, term string, got, want []holder, positions, large boo
 func TestTermsAreListed(t *testing.T) {
 	segments, terms, _ := native(t)
 	for name, segment := range segments {
-		r, err := Open(t.Context(), segment, false)
+		r, err := Open(t.Context(), segment, Expected{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +163,7 @@ func TestMemoryOfASearchIsTaken(t *testing.T) {
 	share := budget.Open()
 	defer share.Close()
 	ctx := memory.WithShare(t.Context(), share)
-	r, err := Open(ctx, segments["positions"], false)
+	r, err := Open(ctx, segments["positions"], Expected{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,11 @@ func search(t *testing.T, files map[string][]byte, victim string, data []byte, r
 	share := memory.NewBudget(64<<20, 64<<20).Open()
 	defer share.Close()
 	ctx := memory.WithShare(t.Context(), share)
-	reader, err := Open(ctx, indextest.Folder{Store: store, Prefix: path.Dir(victim)}, path.Dir(victim) == elementsFolder)
+	whole := int64(wholeDocuments)
+	if round%2 == 1 {
+		whole = 0 // the documents are paged
+	}
+	reader, err := open(ctx, indextest.Folder{Store: store, Prefix: path.Dir(victim)}, Expected{Elements: path.Dir(victim) == elementsFolder}, whole)
 	if err == nil {
 		err = reader.Terms(ctx, func([]byte) error { return nil })
 	}
@@ -241,8 +246,15 @@ func search(t *testing.T, files map[string][]byte, victim string, data []byte, r
 		found, err = reader.Find(ctx, []string{"w0", "w1", "日本語"}, positions)
 	}
 	for _, m := range found {
+		var numbers []int64
 		if err == nil {
-			err = m.Each(ctx, func(*Document) error { return nil })
+			err = m.Each(ctx, func(d *Document) error {
+				numbers = append(numbers, d.Number)
+				return nil
+			})
+		}
+		if err == nil {
+			err = m.Locate(ctx, numbers, make([]uint64, len(numbers)), make([]uint32, len(numbers)))
 		}
 	}
 	var refused *memory.Error
@@ -279,9 +291,10 @@ func FuzzSegment(f *testing.F) {
 	names := slices.Sorted(maps.Keys(files))
 	for i, name := range names {
 		f.Add(byte(i), files[name])
+		f.Add(byte(len(names)+i), files[name]) // with paged documents
 	}
 	f.Fuzz(func(t *testing.T, file byte, data []byte) {
-		search(t, files, names[int(file)%len(names)], data, 0)
+		search(t, files, names[int(file)%len(names)], data, int(file)/len(names))
 	})
 }
 
@@ -310,7 +323,7 @@ func FuzzBlock(f *testing.F) {
 func FuzzAutomaton(f *testing.F) {
 	segments, _, _ := native(f)
 	for _, segment := range segments {
-		r, err := Open(f.Context(), segment, false)
+		r, err := Open(f.Context(), segment, Expected{})
 		if err != nil {
 			f.Fatal(err)
 		}

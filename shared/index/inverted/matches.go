@@ -20,6 +20,7 @@ type Matches struct {
 	partition *partition
 	lists     []*posting // by term; nil if no document has it
 	positions bool
+	rows      rowReader
 }
 
 // Find returns, for each partition, the documents with at least one of the terms. With positions it also
@@ -36,8 +37,8 @@ func (r *Reader) Find(ctx context.Context, terms []string, positions bool) ([]*M
 			if list == nil {
 				continue
 			}
-			if m.Holding[t] = int64(list.length); list.length > len(p.documents.rows) {
-				return fmt.Errorf("%w: %s: a term in %d of %d documents", lance.ErrCorrupt, p.name("invert"), list.length, len(p.documents.rows))
+			if m.Holding[t] = int64(list.length); int64(list.length) > p.documents.count {
+				return fmt.Errorf("%w: %s: a term in %d of %d documents", lance.ErrCorrupt, p.name("invert"), list.length, p.documents.count)
 			}
 			m.Blocks += len(list.blocks)
 		}
@@ -47,11 +48,13 @@ func (r *Reader) Find(ctx context.Context, terms []string, positions bool) ([]*M
 	return found, err
 }
 
+// IsPaged reports whether the documents of the partition are read by page.
+func (m *Matches) IsPaged() bool { return m.partition.documents.paged }
+
 // A Document is a document with at least one of the terms.
 type Document struct {
-	Row     uint64 // address or id of its row
-	Element uint32 // its place in the list of the row, if documents are elements of lists
-	Length  uint32 // in terms, as scores count it
+	Number int64  // [Matches.Locate] returns its row
+	Length uint32 // in terms, as scores count it
 	// Frequencies has the frequency of each term in the document.
 	Frequencies []uint32
 	// Positions has the ascending positions of each term; nil unless requested.
@@ -61,13 +64,24 @@ type Document struct {
 // Each calls yield with each of the documents in the order of their numbers. A document is good
 // until yield returns.
 func (m *Matches) Each(ctx context.Context, yield func(*Document) error) error {
+	measure := newMeasure(m.partition)
+	defer measure.pages.held.Release()
+	return m.each(ctx, &measure, yield)
+}
+
+// EachUnmeasured is Each without the lengths of the documents.
+func (m *Matches) EachUnmeasured(ctx context.Context, yield func(*Document) error) error {
+	return m.each(ctx, nil, yield)
+}
+
+func (m *Matches) each(ctx context.Context, measure *measure, yield func(*Document) error) error {
 	room := memory.Hold{}
 	defer func() { room.Release() }()
 	cursors, err := m.cursors(ctx, &room)
 	if err != nil {
 		return m.wrong(err)
 	}
-	d := m.document()
+	d, all := m.document(), &upcoming{cursors: cursors, enough: math.Inf(-1)}
 	for count := 1; ; count++ {
 		if count%contextSteps == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -76,7 +90,7 @@ func (m *Matches) Each(ctx context.Context, yield func(*Document) error) error {
 		if next == ended {
 			return nil
 		}
-		if err := m.load(ctx, d, next, cursors); err != nil {
+		if err := m.load(ctx, d, next, cursors, measure, all); err != nil {
 			return m.wrong(err)
 		}
 		if err := yield(d); err != nil {
@@ -98,15 +112,16 @@ func (m *Matches) wrong(err error) error {
 	return fmt.Errorf("%s: %w", m.partition.name("invert"), err)
 }
 
-// load makes d the document of a number, and moves the cursors that are at it.
-func (m *Matches) load(ctx context.Context, d *Document, number int64, cursors []*cursor) error {
-	documents := m.partition.documents
-	if number >= int64(len(documents.rows)) {
-		return fmt.Errorf("%w: document %d of %d", lance.ErrCorrupt, number, len(documents.rows))
+// load makes d the document of a number, and moves the cursors that are at it. Without a measure it omits the length.
+func (m *Matches) load(ctx context.Context, d *Document, number int64, cursors []*cursor, measure *measure, next *upcoming) (err error) {
+	if number >= m.partition.documents.count {
+		return fmt.Errorf("%w: document %d of %d", lance.ErrCorrupt, number, m.partition.documents.count)
 	}
-	d.Row, d.Length = documents.rows[number], documents.lengths[number]
-	if documents.elements != nil {
-		d.Element = documents.elements[number]
+	d.Number = number
+	if measure != nil {
+		if d.Length, err = measure.length(ctx, number, next); err != nil {
+			return err
+		}
 	}
 	clear(d.Frequencies)
 	for i := range d.Positions {

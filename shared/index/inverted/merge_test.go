@@ -208,7 +208,7 @@ func FuzzMergePartitions(f *testing.F) {
 		if err := Describe(ctx, &p, []uint64{3}, made); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Open(ctx, made, false)
+		r, err := Open(ctx, made, Expected{})
 		if err != nil {
 			return // rows may be there twice
 		}

@@ -16,9 +16,12 @@ type partition struct {
 	elements    bool // documents are elements of lists
 	tokenFormat string
 	coding      coding // of the segment; the invert file may override it
+	distinct    bool   // no row, and no list element, has several documents
+	whole       int64  // documents that are read as a whole
 
 	terms     dictionary
 	documents *documents
+	columns   *index.Columns // of the docs file, if the documents are paged
 	postings  *postingFile
 }
 

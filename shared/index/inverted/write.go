@@ -252,9 +252,12 @@ func (w *partitionWriter) writeDocuments(ctx context.Context) error {
 	return writeFile(ctx, w.out, w.names.name("docs"), array.NewRecordBatch(schema, columns, int64(len(rows))))
 }
 
+// totalKey is the key in the metadata of the docs file for the number of terms of all documents.
+const totalKey = "total_tokens"
+
 // documentSchema returns the schema of the docs file. total is the number of terms of all documents.
 func documentSchema(total int64, elements bool) *arrow.Schema {
-	metadata := arrow.NewMetadata([]string{"total_tokens"}, []string{strconv.FormatInt(total, 10)})
+	metadata := arrow.NewMetadata([]string{totalKey}, []string{strconv.FormatInt(total, 10)})
 	fields := []arrow.Field{{Name: "_rowid", Type: arrow.PrimitiveTypes.Uint64}, {Name: "_num_tokens", Type: arrow.PrimitiveTypes.Uint32}}
 	if elements {
 		fields = append(fields, arrow.Field{Name: elementColumn, Type: arrow.PrimitiveTypes.Uint32})
