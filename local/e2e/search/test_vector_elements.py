@@ -207,3 +207,37 @@ def test_lists_have_cosine_only(server, outside, db, space):
     wire.close()
     for metric in ("l2", "cosine", "dot"):
         assert alike(ours(table, query, metric), natively(place, query, metric=metric))
+
+
+@pytest.mark.embedded("distances are the same wherever the engine runs")
+def test_many_centroids(server, outside, db, space):
+    """Beside the centroids of many partitions the service stores groups of them. Native Lance ignores the file, and
+    omits it from the segments that it writes."""
+    dimensions, partitions = 1024, 1100
+    random = np.random.default_rng(5)
+    hidden = random.normal(size=(8, dimensions))
+
+    def some(start: int, count: int) -> pa.Table:
+        numbers = (random.normal(size=(count, 8)) @ hidden).astype(np.float32)
+        return pa.table({"id": np.arange(start, start + count), "v": pa.FixedSizeListArray.from_arrays(pa.array(numbers.ravel()), dimensions)})
+
+    table, place = registered(server, outside, db, space, some(0, 2000))
+    table.create_index("v", config=index.IvfFlat(distance_type="l2", num_partitions=partitions))
+    table.wait_for_index(["v_idx"], timeout=SOON)
+    grouped = list(place.glob("_indices/*/groups.idx"))
+    assert len(grouped) == 1
+
+    def check():
+        for _ in range(5):
+            query = (random.normal(size=8) @ hidden).astype(np.float32)
+            got, want = ours(table, query, probes=5), natively(place, query, nprobes=5)
+            assert got.keys() == want.keys()
+            assert np.allclose([got[i] for i in want], [*want.values()], rtol=1e-3)
+
+    check()
+    native = lance.dataset(place)
+    native.insert(some(2000, 300))
+    native.delete("id % 10 = 3")
+    native.optimize.optimize_indices()
+    assert list(place.glob("_indices/*/groups.idx")) == grouped
+    check()

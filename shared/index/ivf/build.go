@@ -31,6 +31,7 @@ type build struct {
 	dim     int // values of a vector: see quantize.DimOf
 	random  *rand.Rand
 	watch   func(rows int64) // see Build; may be nil
+	grouped int64            // size of centroids from which the segment has groups
 
 	centroids []float32
 	table     *vector.Table // of the centroids

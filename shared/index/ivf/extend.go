@@ -63,7 +63,7 @@ func Extend(ctx context.Context, model *Index, r Recipe, column arrow.DataType, 
 		return err
 	}
 	defer held.Release()
-	b := &build{Recipe: r, metric: model.Metric, element: model.Element, dim: model.Dim, centroids: model.centroids.Values}
+	b := &build{Recipe: r, metric: model.Metric, element: model.Element, dim: model.Dim, centroids: model.centroids.Values, grouped: groupedBytes}
 	if b.encoder, err = quantize.EncoderOf(model.quantizer, b.centroids); err != nil {
 		return err
 	}

@@ -9,7 +9,8 @@
 // 32 × 256 products. [Search.Look] sums up 32 of its entries for each row, and adds the rows with the least
 // distances to the result.
 //
-// A segment is two files, each an ordinary data file. Their schemas have text metadata.
+// A segment is two files, each an ordinary data file. Their schemas have text metadata. A large segment has a third file
+// that repeats the centroids in groups: groups.go.
 //
 //	index.idx      lance:index       {"type": "IVF_PQ", "distance_type": "l2"}
 //	               lance:ivf         number of the global buffer with the model: centroids and,
@@ -34,6 +35,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,8 +65,10 @@ type Index struct {
 	Dim     int
 
 	files     index.Files
-	centroids *quantize.Tensor
-	rows      []span // of the storage file, by partition
+	centroids *quantize.Tensor // nil if there are groups
+	rows      []span           // of the storage file, by partition; nil if there are groups
+	groups    *groups          // nil: the segment has none
+	members   *members         // of groups that were read
 	storage   *datafile.File
 	fields    []*schema.Field // _rowid and the codes
 	quantizer quantize.Quantizer
@@ -76,12 +80,35 @@ type Index struct {
 func (x *Index) QueryBytes() int64 { return x.quantizer.QueryBytes() }
 
 // Partitions returns the number of partitions.
-func (x *Index) Partitions() int { return len(x.rows) }
+func (x *Index) Partitions() int {
+	if x.groups != nil {
+		return x.groups.partitions
+	}
+	return len(x.rows)
+}
 
-// Open returns an open segment, cached or read from storage.
+// span returns the rows of a partition in the storage file. If there are groups, that of the partition was read.
+func (x *Index) span(number int) span {
+	if x.groups != nil {
+		return x.members.of(number).rows
+	}
+	return x.rows[number]
+}
+
+// Open returns an open segment, cached or read from storage. If the segment has groups, searches read only some of its
+// centroids.
 func Open(ctx context.Context, files index.Files) (*Index, error) {
 	kept, err := files.Keep("opened", func() (any, int64, error) {
-		x, err := open(ctx, files)
+		var x *Index
+		var err error
+		if slices.Contains(files.Names(), groupsFile) {
+			if x, err = openGrouped(ctx, files); err != nil && !isOptional(ctx, err) {
+				return nil, 0, err
+			}
+		}
+		if x == nil || err != nil {
+			x, err = open(ctx, files)
+		}
 		if err != nil {
 			return nil, 0, err
 		}
@@ -92,12 +119,21 @@ func Open(ctx context.Context, files index.Files) (*Index, error) {
 	}
 	x := *kept.(*Index)
 	x.files = files
+	if x.groups != nil {
+		x.members = &members{have: map[int]member{}, read: map[int]*group{}}
+	}
 	return &x, nil
 }
 
 func (x *Index) bytes() int64 {
 	const perPartition = 16
-	n := 5*int64(len(x.centroids.Values)) + perPartition*int64(len(x.rows)) + x.quantizer.Bytes()
+	n := perPartition*int64(len(x.rows)) + x.quantizer.Bytes()
+	if x.centroids != nil {
+		n += 5 * int64(len(x.centroids.Values))
+	}
+	if x.groups != nil {
+		n += 5*int64(len(x.groups.means.Values)) + perPartition*int64(len(x.groups.rows))
+	}
 	if x.graphs != nil {
 		n += x.graphs.bytes()
 	}
@@ -131,11 +167,11 @@ func (d described) buffer(ctx context.Context, number int) ([]byte, error) {
 	return d.GlobalBuffer(ctx, number)
 }
 
-// model reads the model that the metadata of the file name.
-func (d described) model(ctx context.Context) (*model, error) {
-	number, err := strconv.Atoi(d.schema.Metadata["lance:ivf"])
+// model reads the model that the metadata of the file name by a key.
+func (d described) model(ctx context.Context, key string) (*model, error) {
+	number, err := strconv.Atoi(d.schema.Metadata[key])
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: lance:ivf %q is no number of a buffer", lance.ErrCorrupt, d.name, d.schema.Metadata["lance:ivf"])
+		return nil, fmt.Errorf("%w: %s: %s %q is no number of a buffer", lance.ErrCorrupt, d.name, key, d.schema.Metadata[key])
 	}
 	message, err := d.buffer(ctx, number)
 	if err != nil {
@@ -147,6 +183,9 @@ func (d described) model(ctx context.Context) (*model, error) {
 	}
 	return m, nil
 }
+
+// modelKey is the key in the metadata of both files for the number of the buffer with the model.
+const modelKey = "lance:ivf"
 
 // open reads both files in parallel, and then their buffers.
 func open(ctx context.Context, files index.Files) (*Index, error) {
@@ -163,29 +202,34 @@ func open(ctx context.Context, files index.Files) (*Index, error) {
 		return nil, err
 	}
 	x := &Index{storage: storage.File}
-	if err := x.readKind(top.schema.Metadata["lance:index"]); err != nil {
-		return nil, fmt.Errorf("%s: %w", indexFile, err)
-	}
-	spec := quantize.Spec{Kind: x.Kind[strings.LastIndexByte(x.Kind, '_')+1:], Metric: x.Metric}
-	if spec.Metadata, err = onlyText(storage.schema.Metadata["storage_metadata"]); err != nil {
-		return nil, fmt.Errorf("%s: %w", storageFile, err)
+	spec, err := x.describedBy(top, storage)
+	if err != nil {
+		return nil, err
 	}
 	var places, around *model
 	err = sideBySide(ctx,
-		func(ctx context.Context) (err error) { around, err = top.model(ctx); return err },
-		func(ctx context.Context) (err error) { places, err = storage.model(ctx); return err },
-		func(ctx context.Context) error {
-			number, err := quantize.BufferOf(spec.Metadata)
-			if err == nil && number > 0 {
-				spec.Buffer, err = storage.buffer(ctx, number)
-			}
+		func(ctx context.Context) (err error) { around, err = top.model(ctx, modelKey); return err },
+		func(ctx context.Context) (err error) { places, err = storage.model(ctx, modelKey); return err },
+		func(ctx context.Context) (err error) {
+			spec.Buffer, err = storage.quantizerBuffer(ctx, spec)
 			return err
 		})
 	if err != nil {
 		return nil, err
 	}
-	x.centroids = around.centroids
-	if err := x.join(storage, places, spec); err != nil {
+	x.centroids, x.rows = around.centroids, places.rows
+	if x.centroids == nil {
+		return nil, fmt.Errorf("%w: %s has no centroids", lance.ErrCorrupt, indexFile)
+	}
+	if len(x.rows) != x.centroids.Rows {
+		return nil, fmt.Errorf("%w: %d partitions with %d centroids", lance.ErrCorrupt, len(x.rows), x.centroids.Rows)
+	}
+	for i, r := range x.rows {
+		if r.to() > storage.NumRows() {
+			return nil, fmt.Errorf("%w: partition %d ends at row %d of %d", lance.ErrCorrupt, i, r.to(), storage.NumRows())
+		}
+	}
+	if err := x.join(storage, x.centroids, x.centroids.Rows, spec); err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(x.Kind, "IVF_HNSW_") {
@@ -194,6 +238,27 @@ func open(ctx context.Context, files index.Files) (*Index, error) {
 		}
 	}
 	return x, nil
+}
+
+// describedBy sets the kind and the metric by the metadata of the files, and returns those of the quantizer.
+func (x *Index) describedBy(top, storage described) (spec quantize.Spec, err error) {
+	if err := x.readKind(top.schema.Metadata[kindKey]); err != nil {
+		return spec, fmt.Errorf("%s: %w", top.name, err)
+	}
+	spec = quantize.Spec{Kind: x.Kind[strings.LastIndexByte(x.Kind, '_')+1:], Metric: x.Metric}
+	if spec.Metadata, err = onlyText(storage.schema.Metadata["storage_metadata"]); err != nil {
+		return spec, fmt.Errorf("%s: %w", storageFile, err)
+	}
+	return spec, nil
+}
+
+// quantizerBuffer reads the buffer of the quantizer, if it has one.
+func (d described) quantizerBuffer(ctx context.Context, spec quantize.Spec) ([]byte, error) {
+	number, err := quantize.BufferOf(spec.Metadata)
+	if err != nil || number <= 0 {
+		return nil, err
+	}
+	return d.buffer(ctx, number)
 }
 
 // sideBySide does several things at once.
@@ -217,10 +282,7 @@ func contain(err *error) {
 
 // readKind parses the kind and the metric of the segment.
 func (x *Index) readKind(text string) error {
-	var d struct {
-		Type   string `json:"type"`
-		Metric string `json:"distance_type"`
-	}
+	var d kindOf
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return fmt.Errorf("%w: lance:index: %w", lance.ErrCorrupt, err)
 	}
@@ -249,25 +311,13 @@ func onlyText(list string) ([]byte, error) {
 	return []byte(texts[0]), nil
 }
 
-// join checks that the two files of a segment agree, and sets up the quantizer.
-func (x *Index) join(storage described, places *model, spec quantize.Spec) error {
-	if x.centroids == nil {
-		return fmt.Errorf("%w: %s has no centroids", lance.ErrCorrupt, indexFile)
-	}
-	x.Element, x.Dim = x.centroids.Element, x.centroids.Width
+// join checks that the two files of a segment agree, and sets up the quantizer. vectors are centroids, or means of them.
+func (x *Index) join(storage described, vectors *quantize.Tensor, partitions int, spec quantize.Spec) error {
+	x.Element, x.Dim = vectors.Element, vectors.Width
 	if (x.Element == arrow.UINT8) != (x.Metric == vector.Hamming) {
 		return fmt.Errorf("%w: vectors of %s under %s", lance.ErrUnsupported, x.Element, x.Metric)
 	}
-	spec.Dim, spec.Element, spec.Centroids = x.Dim, x.Element, x.centroids.Rows
-	if len(places.rows) != x.centroids.Rows {
-		return fmt.Errorf("%w: %d partitions with %d centroids", lance.ErrCorrupt, len(places.rows), x.centroids.Rows)
-	}
-	x.rows = places.rows
-	for i, r := range x.rows {
-		if r.to() > storage.NumRows() {
-			return fmt.Errorf("%w: partition %d ends at row %d of %d", lance.ErrCorrupt, i, r.to(), storage.NumRows())
-		}
-	}
+	spec.Dim, spec.Element, spec.Centroids = x.Dim, x.Element, partitions
 	var err error
 	if x.quantizer, err = quantize.New(spec); err != nil {
 		return fmt.Errorf("%s: %w", storageFile, err)

@@ -1,6 +1,7 @@
 package ivf
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -33,7 +34,7 @@ func piecesOf(p *Partition) []*Partition {
 // nearest searches some partitions of a segment.
 func nearest(t testing.TB, x *Index, v []float64, params Params) []vector.Hit {
 	t.Helper()
-	s, err := x.Search(v, params)
+	s, err := x.Search(t.Context(), v, params)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +48,16 @@ func nearest(t testing.TB, x *Index, v []float64, params Params) []vector.Hit {
 		}
 	}
 	return top.Hits()
+}
+
+// allOf returns all partitions that a search may probe.
+func allOf(t testing.TB, s *Search) []int {
+	t.Helper()
+	rest, err := s.Rest(t.Context(), math.MaxInt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(slices.Clone(s.First()), rest...)
 }
 
 func randomVector(random *rand.Rand, dim int) []float64 {
@@ -68,11 +79,11 @@ func TestPartitionsAreMeasuredAsTheirRows(t *testing.T) {
 			continue // of a kind that is not read
 		}
 		read++
-		s, err := x.Search(randomVector(random, x.Dim), Params{Minimum: 1, Maximum: 0, K: 1, Candidates: 1})
+		s, err := x.Search(t.Context(), randomVector(random, x.Dim), Params{Minimum: 1, Maximum: 0, K: 1, Candidates: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := append(slices.Clone(s.First()), s.Rest()...)
+		all := allOf(t, s)
 		if len(all) != x.Partitions() {
 			t.Errorf("%s: %d partitions are ranked of %d", f.Prefix, len(all), x.Partitions())
 		}
@@ -155,12 +166,12 @@ func FuzzSearch(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s, err := x.Search(randomVector(rand.New(rand.NewPCG(seed, 1)), x.Dim), Params{Minimum: 1, Maximum: 3, K: 5, Candidates: 5})
+		s, err := x.Search(t.Context(), randomVector(rand.New(rand.NewPCG(seed, 1)), x.Dim), Params{Minimum: 1, Maximum: 3, K: 5, Candidates: 5})
 		if err != nil {
 			return
 		}
 		found := vector.NewTopK(5, vector.Bounds{})
-		for p, err := range x.Read(ctx, append(slices.Clone(s.First()), s.Rest()...)) {
+		for p, err := range x.Read(ctx, allOf(t, s)) {
 			if err != nil {
 				return
 			}
@@ -188,11 +199,11 @@ func TestSearchesInLittleMemory(t *testing.T) {
 		params := Params{Minimum: 1, Maximum: x.Partitions(), K: 10, Candidates: 10}
 		for range 5 {
 			v := randomVector(random, x.Dim)
-			s, err := x.Search(v, params)
+			s, err := x.Search(t.Context(), v, params)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, all := vector.NewTopK(10, vector.Bounds{}), append(slices.Clone(s.First()), s.Rest()...)
+			want, all := vector.NewTopK(10, vector.Bounds{}), allOf(t, s)
 			most := 8*pieceRows*x.rowBytes() + columns
 			share := memory.NewBudget(1<<30, most).Open()
 			got, last := vector.NewTopK(10, vector.Bounds{}), -1

@@ -38,7 +38,7 @@ func extend(ctx context.Context, like index.Segment, b index.Build) (index.Plan,
 	if err != nil || like.Empty {
 		return p, err
 	}
-	model, err := Open(ctx, like)
+	model, err := open(ctx, like)
 	recipe, _ := b.Params.(Recipe)
 	return index.Plan{Version: p.Version, Details: like.Details, Parts: extension{vectors{b, recipe}, model}}, err
 }

@@ -2,7 +2,6 @@ package ivf
 
 import (
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +20,7 @@ func searched(t *testing.T, f indextest.Folder, v []float64, params Params, filt
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := x.Search(v, params)
+	s, err := x.Search(t.Context(), v, params)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +28,7 @@ func searched(t *testing.T, f indextest.Folder, v []float64, params Params, filt
 	share := memory.NewBudget(1<<30, 1<<30).Open()
 	defer share.Close()
 	ctx := memory.WithShare(t.Context(), share)
-	for p, err := range x.Read(ctx, append(slices.Clone(s.First()), s.Rest()...)) {
+	for p, err := range x.Read(ctx, allOf(t, s)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +89,7 @@ func TestFewAdmittedRowsAreMeasured(t *testing.T) {
 		if err != nil || x.graphs == nil {
 			continue
 		}
-		s, err := x.Search(randomVector(random, x.Dim), Params{Minimum: x.Partitions(), Maximum: x.Partitions(), K: 1000, Candidates: 1000})
+		s, err := x.Search(t.Context(), randomVector(random, x.Dim), Params{Minimum: x.Partitions(), Maximum: x.Partitions(), K: 1000, Candidates: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +161,7 @@ func TestSearchesReadPagesThatLeftTheCache(t *testing.T) {
 			continue
 		}
 		forget()
-		s, err := x.Search(v, params)
+		s, err := x.Search(t.Context(), v, params)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +175,7 @@ func TestSearchesReadPagesThatLeftTheCache(t *testing.T) {
 		ctx := memory.WithShare(t.Context(), share)
 		one := *s
 		one.index = reopened
-		for p, err := range reopened.Read(ctx, append(slices.Clone(s.First()), s.Rest()...)) {
+		for p, err := range reopened.Read(ctx, allOf(t, s)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +185,7 @@ func TestSearchesReadPagesThatLeftTheCache(t *testing.T) {
 				pieces++
 			}
 		}
-		for p, err := range x.Read(t.Context(), append(slices.Clone(s.First()), s.Rest()...)) {
+		for p, err := range x.Read(t.Context(), allOf(t, s)) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,7 +41,7 @@ func (p *Partition) bytes() int64 {
 // size estimates the memory of a partition.
 func (x *Index) size(number int) int64 {
 	const graphRow = 200 // with the usual number of neighbours
-	n := x.rows[number].count * x.rowBytes()
+	n := x.span(number).count * x.rowBytes()
 	if x.graphs != nil {
 		n += graphRow * x.graphs.rows[number].count
 	}
@@ -62,11 +62,11 @@ func partName(number int) string { return "partition " + strconv.Itoa(number) }
 // read reads partitions from the storage file.
 func (x *Index) read(ctx context.Context, numbers []int) ([]*Partition, error) {
 	numbers = slices.Clone(numbers)
-	slices.SortFunc(numbers, func(a, b int) int { return cmp.Compare(x.rows[a].from, x.rows[b].from) })
+	slices.SortFunc(numbers, func(a, b int) int { return cmp.Compare(x.span(a).from, x.span(b).from) })
 	var ranges []encoding.RowRange
 	bytes, end := int64(0), int64(0)
 	for _, n := range numbers {
-		r := x.rows[n]
+		r := x.span(n)
 		if r.from < end && r.count > 0 {
 			return nil, fmt.Errorf("%w: %s: partition %d overlaps another", lance.ErrCorrupt, storageFile, n)
 		}
@@ -105,7 +105,7 @@ func (x *Index) read(ctx context.Context, numbers []int) ([]*Partition, error) {
 	at := 0
 	for i, n := range numbers {
 		if x.graphs == nil {
-			parts[i] = x.cut(n, columns, at, int(x.rows[n].count))
+			parts[i] = x.cut(n, columns, at, int(x.span(n).count))
 		} else {
 			var err error
 			if parts[i], err = x.joinPages(ctx, n, columns, at, links[i]); err != nil {
@@ -198,6 +198,9 @@ func (x *Index) cut(number int, columns [][]byte, at, rows int) *Partition {
 }
 
 func (x *Index) centroid(number int) []float32 {
+	if x.groups != nil {
+		return x.members.of(number).centroid
+	}
 	return x.centroids.Values[number*x.Dim : (number+1)*x.Dim]
 }
 

@@ -28,7 +28,8 @@ func newBuild(r Recipe, column arrow.DataType, rows int64) (*build, error) {
 	metric, err := vector.ParseMetric(r.Metric)
 	return &build{
 		Recipe: r, metric: metric, element: list.Elem().ID(), dim: quantize.DimOf(list.Elem().ID(), int(list.Len())),
-		random: rand.New(rand.NewPCG(uint64(rows), uint64(list.Len()))),
+		grouped: groupedBytes,
+		random:  rand.New(rand.NewPCG(uint64(rows), uint64(list.Len()))),
 	}, err
 }
 

@@ -80,6 +80,15 @@ func suggestedProbes(metric vector.Metric, p Params, distances []float32) int {
 	return min(max(p.Minimum, n), all)
 }
 
+// mostSuggested returns the greatest number of partitions that suggestedProbes returns for k rows.
+func mostSuggested(metric vector.Metric, k, partitions int) int {
+	bucket := sort.SearchInts(profileLimits[:], k)
+	if rows, ok := profiles[metric]; ok && bucket < len(profileLimits) {
+		return rows[bucket].most
+	}
+	return partitions
+}
+
 // withinMargin counts the centroids about as near as the nearest one.
 func withinMargin(metric vector.Metric, margin float64, distances []float32) int {
 	nearest := float64(distances[0])

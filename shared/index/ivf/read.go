@@ -134,7 +134,7 @@ func (x *Index) readMissing(ctx context.Context, numbers []int, have map[int]*Pa
 
 // readPieces yields a partition in pieces, which are not cached.
 func (x *Index) readPieces(ctx context.Context, number int, yield func(*Partition, error) bool) (more bool, err error) {
-	all := x.rows[number]
+	all := x.span(number)
 	each := max(min(pieceBytes/x.rowBytes(), all.count), pieceRows)
 	room, err := x.pieceRoom(ctx, each)
 	for ; err != nil; room, err = x.pieceRoom(ctx, each) {
@@ -178,7 +178,7 @@ func (x *Index) pieceRoom(ctx context.Context, rows int64) (*memory.Share, error
 
 // readPiece reads rows of a partition. The caller has reserved their memory.
 func (x *Index) readPiece(ctx context.Context, number int, from, count int64) (*Partition, error) {
-	start := x.rows[number].from + from
+	start := x.span(number).from + from
 	columns, err := x.readRows(ctx, []encoding.RowRange{{From: int(start), To: int(start + count)}})
 	if err != nil {
 		return nil, err

@@ -236,7 +236,7 @@ func (b *build) tryAll(ctx context.Context, effort indexmeta.MeasuredSearch, tri
 		}
 		searches, probed := make([]*Search, len(trials)), make(map[int][]int)
 		for i, t := range trials {
-			if searches[i], err = x.Search(t.values, params); err != nil {
+			if searches[i], err = x.Search(ctx, t.values, params); err != nil {
 				return nil, err
 			}
 			for _, number := range searches[i].First() {

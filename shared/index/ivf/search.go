@@ -30,13 +30,16 @@ type Params struct {
 	Bounds vector.Bounds
 }
 
-// A Search is one query vector with its ranked partitions of a segment. It is immutable.
+// A Search is one query vector with its ranked partitions of a segment. It belongs to one goroutine.
 type Search struct {
 	index  *Index
 	query  quantize.Prepared
 	order  []int // partitions, nearest first
 	first  int
 	params Params
+
+	unread   []int // groups whose partitions are not ranked
+	readMore func(context.Context) error
 }
 
 // A Filter selects the rows that a search may return.
@@ -49,7 +52,7 @@ type Filter struct {
 }
 
 // Search ranks the partitions for a query vector, which must have the dimensions of the index.
-func (x *Index) Search(values []float64, params Params) (*Search, error) {
+func (x *Index) Search(ctx context.Context, values []float64, params Params) (*Search, error) {
 	if len(values) != x.Dim {
 		return nil, fmt.Errorf("%w: a vector of %d dimensions in an index of %d", lance.ErrUnsupported, len(values), x.Dim)
 	}
@@ -61,14 +64,17 @@ func (x *Index) Search(values []float64, params Params) (*Search, error) {
 	if s.query, err = x.quantizer.Prepare(v); err != nil {
 		return nil, err
 	}
-	return s, s.rank(v)
+	return s, s.rank(ctx, v)
 }
 
 // rank sorts the partitions by the distance of their centroids, and drops those beyond the maximum.
-func (s *Search) rank(v *quantize.Vector) error {
+func (s *Search) rank(ctx context.Context, v *quantize.Vector) error {
 	metric := s.index.Metric
 	if metric == vector.Cosine {
 		metric = vector.L2 // all are at length 1
+	}
+	if s.index.groups != nil {
+		return s.rankGroups(ctx, metric, v)
 	}
 	distances := make([]float32, s.index.Partitions())
 	if err := measure(metric, v, s.index.centroids, distances); err != nil {
@@ -138,8 +144,16 @@ func measure(metric vector.Metric, v *quantize.Vector, centroids *quantize.Tenso
 // First returns the partitions that every search probes, nearest first.
 func (s *Search) First() []int { return s.order[:s.first] }
 
-// Rest returns the partitions to probe if the first ones have returned too few rows.
-func (s *Search) Rest() []int { return s.order[s.first:] }
+// Rest returns the partitions to probe if the first ones have returned too few rows: most of them at least, unless there
+// are fewer. Later calls return the same ones, and more.
+func (s *Search) Rest(ctx context.Context, most int) ([]int, error) {
+	if len(s.order)-s.first < most && len(s.unread) > 0 && (s.params.Maximum <= 0 || len(s.order) < s.params.Maximum) {
+		if err := s.readMore(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s.order[s.first:], nil
+}
 
 // measured is the number of rows that are measured at a time.
 const measured = 1 << 10

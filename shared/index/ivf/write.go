@@ -61,7 +61,13 @@ func (b *build) write(ctx context.Context, keys iter.Seq2[[]byte, error], out in
 	if err := w.endStorage(ctx); err != nil {
 		return err
 	}
-	return w.endTop(ctx)
+	if err := w.endTop(ctx); err != nil {
+		return err
+	}
+	if w.hasGroups() {
+		return w.writeGroups(ctx, out)
+	}
+	return nil
 }
 
 // add adds the row of a key to its partition.
@@ -124,15 +130,17 @@ func (w *writer) endPartition(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// elementTypes are the types of the elements of vectors.
+var elementTypes = map[arrow.Type]arrow.DataType{
+	arrow.FLOAT16: arrow.FixedWidthTypes.Float16, arrow.FLOAT32: arrow.PrimitiveTypes.Float32,
+	arrow.FLOAT64: arrow.PrimitiveTypes.Float64, arrow.UINT8: arrow.PrimitiveTypes.Uint8,
+}
+
 // storageFields returns the columns of the storage file: the row id and the columns of the code.
 func (w *writer) storageFields() []arrow.Field {
-	elements := map[arrow.Type]arrow.DataType{
-		arrow.FLOAT16: arrow.FixedWidthTypes.Float16, arrow.FLOAT32: arrow.PrimitiveTypes.Float32,
-		arrow.FLOAT64: arrow.PrimitiveTypes.Float64, arrow.UINT8: arrow.PrimitiveTypes.Uint8,
-	}
 	fields := []arrow.Field{{Name: "_rowid", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}}
 	for _, c := range w.encoder.Columns() {
-		field := arrow.Field{Name: c.Name, Type: elements[c.Element], Nullable: true}
+		field := arrow.Field{Name: c.Name, Type: elementTypes[c.Element], Nullable: true}
 		if c.Width > 0 {
 			field.Type = arrow.FixedSizeListOf(int32(c.Width), field.Type)
 		}
@@ -172,7 +180,7 @@ func (w *writer) endStorage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.storage.SetMetadata("lance:ivf", strconv.Itoa(number))
+	w.storage.SetMetadata(modelKey, strconv.Itoa(number))
 	w.storage.SetMetadata("distance_type", w.metric.String())
 	book := 0
 	if buffer := w.encoder.Buffer(); buffer != nil {
@@ -197,12 +205,8 @@ func (w *writer) endTop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.top.SetMetadata("lance:ivf", strconv.Itoa(number))
-	kind := struct {
-		Type   string `json:"type"`
-		Metric string `json:"distance_type"`
-	}{w.Kind, w.metric.String()}
-	if err := setJSON(w.top, "lance:index", kind); err != nil {
+	w.top.SetMetadata(modelKey, strconv.Itoa(number))
+	if err := setJSON(w.top, kindKey, w.kind()); err != nil {
 		return err
 	}
 	graphs := "lance:flat"
@@ -214,6 +218,17 @@ func (w *writer) endTop(ctx context.Context) error {
 	}
 	return w.top.Close(ctx)
 }
+
+// kindKey is the key in the metadata of a file for the kind and the metric of the segment.
+const kindKey = "lance:index"
+
+// A kindOf is the value of kindKey.
+type kindOf struct {
+	Type   string `json:"type"`
+	Metric string `json:"distance_type"`
+}
+
+func (w *writer) kind() kindOf { return kindOf{w.Kind, w.metric.String()} }
 
 func setJSON(file index.FileWriter, key string, value any) error {
 	text, err := json.Marshal(value)

@@ -172,7 +172,7 @@ func (s *search) open(ctx context.Context, d *dataset.Dataset, part *snapshot.Se
 		return nil, err
 	}
 	for _, v := range s.Vectors {
-		one, err := index.Search(v, s.Params)
+		one, err := index.Search(ctx, v, s.Params)
 		if err != nil {
 			return nil, fmt.Errorf("index %s: segment %s: %w", s.Index, part.UUID, err)
 		}
@@ -276,7 +276,10 @@ func (s *search) rest(ctx context.Context) error {
 		for n := restReads; top.Len() < s.K; n *= 2 {
 			more := false
 			for _, part := range s.segments {
-				numbers := part.searches[i].Rest()
+				numbers, err := part.searches[i].Rest(ctx, from+n)
+				if err != nil {
+					return err
+				}
 				numbers = numbers[min(from, len(numbers)):min(from+n, len(numbers))]
 				more = more || len(numbers) > 0
 				if err := s.goOn(ctx, part, i, numbers); err != nil {

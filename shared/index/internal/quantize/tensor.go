@@ -37,6 +37,13 @@ func NewTensor(element arrow.Type, dim int, values []float32) *Tensor {
 	return t
 }
 
+// TensorOf returns a tensor of the given width of data in little-endian order, row by row.
+func TensorOf(element arrow.Type, width int, data []byte) *Tensor {
+	t := &Tensor{Element: element, Rows: len(data) / (Column{Element: element, Width: width}).RowBytes(), Width: width}
+	t.read(data)
+	return t
+}
+
 // Unpacked returns the values that NewTensor makes the tensor of.
 func (t *Tensor) Unpacked() []float32 {
 	if t.Element == arrow.UINT8 {
@@ -92,12 +99,12 @@ func (t *Tensor) Encode() []byte {
 	var e pb.Encoder
 	e.Uint64(1, kinds[t.Element])
 	pb.Packed(&e, 2, []uint32{uint32(t.Rows), uint32(t.Width)})
-	e.AlwaysBytes(3, t.data())
+	e.AlwaysBytes(3, t.Data())
 	return e.B
 }
 
-// data encodes the values in little-endian order, row by row.
-func (t *Tensor) data() []byte {
+// Data encodes the values in little-endian order, row by row. They are rounded to the elements.
+func (t *Tensor) Data() []byte {
 	var data []byte
 	switch t.Element {
 	case arrow.FLOAT16:
