@@ -23,6 +23,7 @@ type Config struct {
 
 	APIKeys  string // api-keys: names and hashes of API keys, beside JSON Web Tokens or in their place; functions read a changed object within a minute
 	Policies string // policies: Cedar policies, which then decide what everybody may do; functions read a changed object within a minute
+	Quotas   string // quotas: limits of what principals, tenants and namespaces use; functions read a changed object within a minute, and the query function gets rights to the records
 
 	Gateway    string // gateway: the kind of the gateway; WAF can stand in front of a REST API
 	Authorizer string // authorizer: what refuses bad tokens; functions always do, and the gateway can do so in front of them
@@ -102,6 +103,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 		JWTType:        r.text("jwt-type", "text", ""),
 		APIKeys:        r.apiKeys("api-keys"),
 		Policies:       r.policies("policies"),
+		Quotas:         r.quotas("quotas"),
 		Gateway:        r.oneOf("gateway", "http", "rest"),
 		Authorizer:     r.oneOf("authorizer", "function", "gateway"),
 		Stream:         r.flag("stream"),

@@ -214,6 +214,9 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 	if s.policies != nil && n.objects > none {
 		env["TILTYARD_POLICIES"] = s.policies.url
 	}
+	if s.limits(n) {
+		env["TILTYARD_QUOTAS"] = s.quotas.url
+	}
 	if len(s.config.AllowLocations) > 0 {
 		env["TILTYARD_ALLOW_LOCATION"] = jsii.String(commaSeparated(s.config.AllowLocations))
 	}
@@ -244,6 +247,9 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 	return &env
 }
 
+// limits reports whether a function applies quotas, whose state is in the records.
+func (s *Service) limits(n needs) bool { return s.quotas != nil && n.objects > none && !n.worker }
+
 // newRole creates the role of a function. It permits writing the function's own log and its needs.
 // The event source adds the permissions for the worker's queue. Managed policies of AWS would
 // permit more.
@@ -268,11 +274,14 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	if s.policies != nil && n.objects > none {
 		allow([]*string{s.policies.arn}, "s3:GetObject")
 	}
+	if s.limits(n) {
+		allow([]*string{s.quotas.arn}, "s3:GetObject")
+	}
 	s.allowObjects(allow, n.objects, n.parts)
 	if n.stores {
 		allow([]*string{s.storage.Bucket.ArnForObjects(jsii.String(result.Folder + "*"))}, "s3:PutObject", "s3:AbortMultipartUpload")
 	}
-	if n.records {
+	if n.records || s.limits(n) {
 		allow([]*string{s.storage.Records.TableArn()}, "dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:DeleteItem")
 	}
 	if n.enqueues {

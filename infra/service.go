@@ -25,9 +25,10 @@ type Service struct {
 	storage *Storage
 	vend    *vendRole // nil if clients get no credentials
 
-	apiKeys, policies *document   // nil if not configured
-	network           *network    // of the functions; nil if they need none
-	public            awsec2.IVpc // of the containers; created on first use
+	apiKeys, policies, quotas *document // nil if not configured
+
+	network *network    // of the functions; nil if they need none
+	public  awsec2.IVpc // of the containers; created on first use
 }
 
 // NewService creates the stack.
@@ -41,7 +42,7 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 	if c.Vending {
 		s.vend = s.newVendRole()
 	}
-	s.apiKeys, s.policies = s.newDocument("ApiKeys", c.APIKeys), s.newDocument("Policies", c.Policies)
+	s.apiKeys, s.policies, s.quotas = s.newDocument("ApiKeys", c.APIKeys), s.newDocument("Policies", c.Policies), s.newDocument("Quotas", c.Quotas)
 	s.network = s.newNetwork()
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		if n := functions[name]; !n.url || c.streamURL() {

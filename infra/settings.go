@@ -10,6 +10,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"tiltyard/shared/boot"
+	"tiltyard/shared/http/quota"
 	"tiltyard/shared/protocol/auth"
 )
 
@@ -27,6 +28,7 @@ var made = map[string]string{
 	"jwt-type":        "jwt-type",
 	"api-keys":        "api-keys, which also becomes a right",
 	"policies":        "policies, which also becomes a right",
+	"quotas":          "quotas, which also becomes a right",
 	"vend-role":       "vending, which makes the role",
 	"vend-tags":       "vend-tags, which also becomes a right",
 	"secrets":         "secrets, which makes the key",
@@ -151,6 +153,11 @@ func (r *reader) apiKeys(name string) string {
 // policies reads the place of the policies. It checks a local file.
 func (r *reader) policies(name string) string {
 	return r.document(name, auth.CheckPolicies)
+}
+
+// quotas reads the place of the quotas. It checks a local file.
+func (r *reader) quotas(name string) string {
+	return r.document(name, quota.Check)
 }
 
 // document reads a place, and checks a local file with check.

@@ -68,16 +68,19 @@ func TestSettingsOfTheServerReachFunctions(t *testing.T) {
 	}
 }
 
-// Functions get rights to the two documents that they read, and to nothing else for their sake.
+// Functions get rights to the documents that they read, and for quotas to the records with their state.
 func TestDocumentsCanBeReadByTheFunctionsThatNeedThem(t *testing.T) {
 	keys := file(t, "ada "+strings.Repeat("0", 64)+"\n")
-	_, service := synthesize(t, map[string]any{"api-keys": keys, "policies": "s3://rules/tiltyard.cedar"})
+	_, service := synthesize(t, map[string]any{"api-keys": keys, "policies": "s3://rules/tiltyard.cedar", "quotas": "s3://rules/quotas.json"})
 	for name, variables := range environments(service) {
 		if variables["TILTYARD_API_KEYS"] == nil || variables["TILTYARD_JWKS"] != nil {
 			t.Errorf("%s signs clients in by %v", name, variables)
 		}
 		if (variables["TILTYARD_POLICIES"] == "s3://rules/tiltyard.cedar") != (name != "default") {
 			t.Errorf("%s has the policies %v", name, variables["TILTYARD_POLICIES"])
+		}
+		if (variables["TILTYARD_QUOTAS"] == "s3://rules/quotas.json") == (name == "default" || name == "worker") {
+			t.Errorf("%s has the quotas %v", name, variables["TILTYARD_QUOTAS"])
 		}
 	}
 	for id, p := range service.all("AWS::IAM::Policy") {
@@ -90,6 +93,10 @@ func TestDocumentsCanBeReadByTheFunctionsThatNeedThem(t *testing.T) {
 		}
 		if strings.Contains(document, "rules/tiltyard.cedar") == strings.HasPrefix(id, "Default") {
 			t.Errorf("%s and the policies: %s", id, document)
+		}
+		limits := !strings.HasPrefix(id, "Default") && !strings.HasPrefix(id, "Worker")
+		if strings.Contains(document, "rules/quotas.json") != limits || limits && !strings.Contains(document, "dynamodb:PutItem") {
+			t.Errorf("%s and the quotas: %s", id, document)
 		}
 	}
 }

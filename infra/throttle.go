@@ -75,7 +75,7 @@ func (c Config) cors() any {
 		AllowOrigins:  jsii.Strings(c.CORSOrigins...),
 		AllowMethods:  jsii.Strings("GET", "POST", "PUT", "DELETE"),
 		AllowHeaders:  jsii.Strings("authorization", "content-type", "idempotency-key", "traceparent", "tracestate", "x-api-key", "x-request-id"),
-		ExposeHeaders: jsii.Strings("retry-after", "x-request-id", "x-gateway-request-id", "x-lambda-request-id"),
+		ExposeHeaders: jsii.Strings("retry-after", "ratelimit", "ratelimit-policy", "x-request-id", "x-gateway-request-id", "x-lambda-request-id"),
 		MaxAge:        jsii.Number(3600),
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // notOfWork are the settings that only matter to servers.
 var notOfWork = []string{
-	"listen", "token", "api-keys", "jwks", "issuer", "audience", "jwt-type", "policies", "vend-role", "vend-tags", "vend-keys", "base-path", "metrics", "check-store",
+	"listen", "token", "api-keys", "jwks", "issuer", "audience", "jwt-type", "policies", "quotas", "vend-role", "vend-tags", "vend-keys", "base-path", "metrics", "check-store",
 	"stall-timeout", "stream", "max-json-bytes", "max-query-bytes", "max-upload-bytes", "max-result-bytes", "max-message-bytes", "max-batch-bytes",
 }
 

@@ -30,6 +30,7 @@ import (
 	"tiltyard/shared/engine/udf/wasm"
 	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/http/metrics"
+	"tiltyard/shared/http/quota"
 	"tiltyard/shared/jobs"
 	"tiltyard/shared/jobs/idempotency"
 	"tiltyard/shared/process/memory"
@@ -69,6 +70,7 @@ type Config struct {
 	JWKS                      string // a file or URL
 	Issuer, Audience, JWTType string
 	Policies                  string // a file or s3:// URL; empty: scopes decide
+	Quotas                    string // a file or s3:// URL; empty: no limits
 	VendRole, VendKeys        string // an ARN and a file; at most one of them is set
 	VendTags                  bool   // the sessions of the role have tags
 
@@ -117,9 +119,10 @@ type Env struct {
 	Heavy    jobs.Queue         // for heavy jobs; nil if none is configured
 	Memory   *memory.Budget     // budget of requests and jobs
 	Verifier auth.Verifier
-	Policies *auth.Policies // nil: the scopes of tokens decide
-	Vendor   vending.Vendor // issues credentials to clients; nil: none
-	Runtimes udf.Runtimes   // by kind: runtimes of functions that need a configuration
+	Policies *auth.Policies              // nil: the scopes of tokens decide
+	Quotas   *auth.Document[quota.Table] // nil: no limits
+	Vendor   vending.Vendor              // issues credentials to clients; nil: none
+	Runtimes udf.Runtimes                // by kind: runtimes of functions that need a configuration
 	Logger   *slog.Logger
 	Requests *slog.Logger // one line per request
 	Audit    *slog.Logger // lines at all log levels, chained as in package audit; nil: none
@@ -176,8 +179,9 @@ func Open(c Config, clients Clients, log io.Writer) (*Env, error) {
 	verifier, verifierErr := openVerifier(c, clients, logger)
 	objects, objectsErr := openStores(c, clients, logger)
 	policies, policiesErr := openPolicies(c, clients, logger, time.Now)
+	quotas, quotasErr := openQuotas(c, clients, logger, time.Now)
 	vendor, vendorErr := openVendor(c, clients, time.Now)
-	if err := errors.Join(verifierErr, objectsErr, policiesErr, vendorErr); err != nil {
+	if err := errors.Join(verifierErr, objectsErr, policiesErr, quotasErr, vendorErr); err != nil {
 		return nil, err
 	}
 	records, err := openRecords(c, clients, objects, time.Now)
@@ -198,7 +202,7 @@ func Open(c Config, clients Clients, log io.Writer) (*Env, error) {
 	}
 	budget := divideMemory(&c)
 	env := &Env{
-		Config: c, Clients: clients, Memory: budget, Objects: objects, Records: records, Queue: queue, Heavy: heavy, Verifier: verifier, Policies: policies, Vendor: vendor,
+		Config: c, Clients: clients, Memory: budget, Objects: objects, Records: records, Queue: queue, Heavy: heavy, Verifier: verifier, Policies: policies, Quotas: quotas, Vendor: vendor,
 		Logger: logger, Requests: requests, Audit: auditing, Now: time.Now,
 		Runtimes: runtimes, Traces: openTraces(c, logger),
 	}
@@ -214,6 +218,7 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 	return httpapi.Handler(routes, httpapi.Options{
 		Verifier:     e.Verifier,
 		Policies:     e.Policies,
+		Quotas:       quota.Open(e.Quotas, e.Records, e.Now, e.Logger),
 		Ledger:       idempotency.Open(e.Records, e.Now),
 		Memory:       e.Memory,
 		Results:      result.Open(e.Objects, e.Now, e.ResultBytes),

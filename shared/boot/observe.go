@@ -90,6 +90,11 @@ func (e *Env) ready(ctx context.Context) error {
 	if err := auth.Ready(ctx, e.Verifier); err != nil {
 		return fmt.Errorf("no client with a JWT could sign in: %w", err)
 	}
+	if e.Quotas != nil {
+		if _, err := e.Quotas.Current(ctx); err != nil {
+			return fmt.Errorf("quotas cannot be read, so all requests would be refused: %w", err)
+		}
+	}
 	if e.Policies == nil {
 		return nil
 	}

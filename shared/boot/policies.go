@@ -10,6 +10,7 @@ import (
 	"path"
 	"time"
 
+	"tiltyard/shared/http/quota"
 	"tiltyard/shared/protocol/auth"
 )
 
@@ -31,6 +32,26 @@ func openPolicies(c Config, clients Clients, log *slog.Logger, now func() time.T
 		return nil, fmt.Errorf("policies: %w", err)
 	}
 	return policies, nil
+}
+
+// openQuotas opens the configured quotas, or returns nil if there are none. It reads files and buckets as openPolicies does.
+func openQuotas(c Config, clients Clients, log *slog.Logger, now func() time.Time) (*auth.Document[quota.Table], error) {
+	const name = "quotas"
+	switch {
+	case c.Quotas == "":
+		return nil, nil
+	case isBucket(c.Quotas):
+		fetch, err := objectIn(c.Quotas, clients, log)
+		if err != nil {
+			return nil, fmt.Errorf("quotas: %w", err)
+		}
+		return auth.OpenDocument(name, fetch, quota.Parse, now), nil
+	}
+	quotas := auth.OpenDocument(name, func(context.Context) ([]byte, error) { return os.ReadFile(c.Quotas) }, quota.Parse, now)
+	if err := quotas.Check(context.Background()); err != nil {
+		return nil, fmt.Errorf("quotas: %w", err)
+	}
+	return quotas, nil
 }
 
 // objectIn returns a function that reads the object at s3://bucket/key.

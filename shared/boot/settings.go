@@ -176,6 +176,11 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.Policies, err = parsePlace(text); return err },
 	},
 	{
+		Name: "quotas", Value: "PLACE",
+		Help: "file or s3://bucket/key of quotas in JSON: limits of what principals, tenants and namespaces use; no limits when not set",
+		set:  func(c *Config, text string) (err error) { c.Quotas, err = parsePlace(text); return err },
+	},
+	{
 		Name: "vend-role", Value: "ARN",
 		Help: "role of AWS that describe and declare give clients temporary credentials of, for one table each",
 		set:  func(c *Config, text string) error { c.VendRole = text; return nil },

@@ -47,6 +47,7 @@ import (
 	"time"
 
 	"tiltyard/shared/jobs/transaction"
+	"tiltyard/shared/process/tally"
 	"tiltyard/shared/process/tracing"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/storage/format"
@@ -147,6 +148,7 @@ func (s Starter) begin(ctx context.Context, kind string, object []string, trigge
 	if err != nil {
 		return nil, err
 	}
+	tally.AddJob(ctx)
 	return t, s.send(ctx, 0, Message{Job: t.ID})
 }
 

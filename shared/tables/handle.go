@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/jobs/idempotency"
 	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/process/tally"
 	"tiltyard/shared/protocol"
 )
 
@@ -149,6 +150,7 @@ func (h Handle) Commit(ctx context.Context, work func(t Table) (engine.Written, 
 	if err != nil {
 		return Changed{}, err
 	}
+	tally.AddRows(ctx, done.Inserted+done.Updated+done.Deleted)
 	made := transaction.Commit{Branch: h.branch, Version: uint64(done.Version), UUID: done.Transaction}
 	return Changed{done, h.in.Transactions.IDOfCommit(ctx, h.id, made)}, nil
 }

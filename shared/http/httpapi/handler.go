@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog/result"
+	"tiltyard/shared/http/quota"
 	"tiltyard/shared/jobs/idempotency"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/process/requestid"
+	"tiltyard/shared/process/tally"
 	"tiltyard/shared/process/tracing"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
@@ -31,6 +33,8 @@ type Options struct {
 	Verifier auth.Verifier
 	// Policies decide the rights of senders. Nil: the scopes of their tokens decide.
 	Policies *auth.Policies
+	// Quotas limit the requests of senders. Nil: no limits.
+	Quotas *quota.Limiter
 	// Ledger prevents that a mutation which is sent again happens twice. Nil: it happens again.
 	Ledger *idempotency.Ledger
 	// Memory bounds the memory of all requests together. Nil: no bound.
@@ -161,7 +165,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.w.Header().Set("Phalanx-Version", protocol.RemoteVersion)
 	defer c.memory.Close()
 	defer h.Traces.Rest(c.ctx())
-	defer func() { h.report(c, c.served(h.Now().Sub(start))) }()
+	defer func() {
+		s := c.served(h.Now().Sub(start))
+		c.admission.Done(quota.Use{ReadBytes: s.Storage.Bytes(), SentBytes: s.Sent, WrittenRows: s.Wrote, Jobs: s.Jobs})
+		h.report(c, s)
+	}()
 	defer c.containPanic()
 	if c.err = c.run(); c.err != nil {
 		c.hurryBody()
@@ -190,7 +198,8 @@ func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
 	}
 	ctx, span := h.Traces.Request(r.Context(), r.Header)
 	c.span = span
-	ctx = context.WithValue(ctx, performedKey{}, &c.performed)
+	c.performed.enter = c.enter
+	ctx = tally.With(context.WithValue(ctx, performedKey{}, &c.performed), &c.tally)
 	c.r = r.WithContext(memory.WithShare(objectstore.WithTotal(ctx, &c.storage), c.memory))
 	c.r.Body = &c.received
 	return c
@@ -206,8 +215,9 @@ type call struct {
 	match     match
 	principal *auth.Principal
 	access    *auth.Access // nil if there are no policies
-	body      []byte       // JSON, as it arrived
-	object    string       // canonical id, for the log
+	admission *quota.Admission
+	body      []byte // JSON, as it arrived
+	object    string // canonical id, for the log
 	memory    *memory.Share
 	span      *tracing.Span // nil if there are no traces
 	end       time.Time     // deadline of the connection, a little after the deadline of the request
@@ -220,8 +230,9 @@ type call struct {
 	delimiter                  string   // the delimiter in the path
 	code, version, transaction string
 	received                   countedBody
-	rows                       int64 // rows written so far
-	cut                        bool  // the answer broke off after its start
+	rows                       int64 // rows of the answer so far
+	tally                      tally.Tally
+	cut                        bool // the answer broke off after its start
 	storage                    objectstore.Usage
 	cold                       bool
 	performed                  performance
@@ -249,6 +260,10 @@ func (c *call) run() error {
 	}
 	if !served {
 		return c.unserved()
+	}
+	if err := c.limit(); err != nil {
+		c.hurryBody()
+		return c.answerDeadline(err)
 	}
 	if err := c.ctx().Err(); errors.Is(err, context.DeadlineExceeded) {
 		return c.answerDeadline(err)

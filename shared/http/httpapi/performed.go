@@ -15,6 +15,7 @@ import (
 type performance struct {
 	use         // the zero value if the request only reads
 	reads []use // tables that it reads
+	enter func(op protocol.Operation, id []string) error
 }
 
 // A use is an operation on an object.
@@ -26,20 +27,27 @@ type use struct {
 type performedKey struct{}
 
 // Performs tells the handler of a request that it performs another operation on an object, so that the audit has a line
-// with their names. Call it before the rights to the operation are checked. The last call counts.
-func Performs(ctx context.Context, op protocol.Operation, id []string) {
-	if p, ok := ctx.Value(performedKey{}).(*performance); ok {
-		p.use = use{op, id}
+// with their names. Call it before the rights to the operation are checked. The last call counts. The error is that of a
+// quota of the object's namespace.
+func Performs(ctx context.Context, op protocol.Operation, id []string) error {
+	p, ok := ctx.Value(performedKey{}).(*performance)
+	if !ok {
+		return nil
 	}
+	p.use = use{op, id}
+	return p.enter(op, id)
 }
 
 // Reads adds a table to the objects of a request, which reads it with the right to another operation. Call it before that
-// right is checked.
-func Reads(ctx context.Context, operation string, id []string) {
-	if p, ok := ctx.Value(performedKey{}).(*performance); ok {
-		op, _ := operations.Lookup(operation)
-		p.reads = append(p.reads, use{op, id})
+// right is checked. The error is as for Performs.
+func Reads(ctx context.Context, operation string, id []string) error {
+	p, ok := ctx.Value(performedKey{}).(*performance)
+	if !ok {
+		return nil
 	}
+	op, _ := operations.Lookup(operation)
+	p.reads = append(p.reads, use{op, id})
+	return p.enter(op, id)
 }
 
 // maxObjects bounds the names in the line of a request.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"tiltyard/shared/http/quota"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
@@ -62,6 +63,9 @@ type problem struct {
 	Instance  string `json:"instance"`
 	RequestID string `json:"request_id"`
 	Retryable bool   `json:"retryable"`
+
+	// Violated are the names of the exceeded quotas. Source: draft-ietf-httpapi-ratelimit-headers-10, "Quota Exceeded".
+	Violated []string `json:"violated-policies,omitempty"`
 }
 
 // httpError is an error of HTTP itself, with its own status and the code of a related protocol
@@ -208,6 +212,10 @@ func (c *call) problemReply(err error) reply {
 		header["WWW-Authenticate"] = c.challenge(p.Status)
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		header["Retry-After"] = strconv.Itoa(retryAfterSeconds)
+	}
+	if beyond := (*quota.Exceeded)(nil); errors.As(err, &beyond) {
+		p.Violated = []string{beyond.Quota}
+		header["Retry-After"] = strconv.FormatInt(beyond.Seconds(), 10)
 	}
 	body, err := encodeJSON(p)
 	if err != nil {

@@ -190,7 +190,11 @@ func (c *call) decodePath() (url.Values, error) {
 	if err := c.decodeID(values); err != nil {
 		return nil, err
 	}
-	if err := c.admit(); err != nil {
+	err = c.admit()
+	if err == nil {
+		err = c.enter(c.match.operation, c.id)
+	}
+	if err != nil {
 		c.hurryBody()
 		return nil, err
 	}

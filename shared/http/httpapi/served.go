@@ -22,6 +22,7 @@ type Served struct {
 	RequestID string
 	Remote    string // address of the sender, as the server sees it
 	Principal string // empty when the sender was not authenticated
+	Tenant    string // of the principal
 	Method    string
 	Operation protocol.Operation // the zero value when the path belongs to no operation
 	Performed protocol.Operation // another one that the request has performed; else the zero value
@@ -41,6 +42,8 @@ type Served struct {
 
 	Received, Sent int64              // bytes of the bodies
 	Rows           int64              // of the answer, as far as they were written
+	Wrote          int64              // rows that were inserted, updated or deleted
+	Jobs           int64              // that were begun
 	Cut            bool               // the answer broke off after its start, and the client could see that
 	Gone           bool               // the client had disconnected before the answer was complete
 	Storage        *objectstore.Usage // requests to the stores
@@ -84,10 +87,10 @@ func (c *call) served(took time.Duration) *Served {
 		Operation: c.match.operation, Dialect: c.match.dialect, Object: c.object,
 		Status: c.w.status, Code: c.code, Err: c.err,
 		Version: c.version, Transaction: c.transaction, Replayed: c.w.Header().Get(replayedHeader) != "",
-		Received: c.received.bytes, Sent: c.w.bytes, Rows: c.rows, Cut: c.cut, Gone: c.cut && c.clientHasGone(), Storage: &c.storage, Memory: c.memory.Peak(), Duration: took, Cold: c.cold,
+		Received: c.received.bytes, Sent: c.w.bytes, Rows: c.rows, Wrote: c.tally.Rows(), Jobs: c.tally.Jobs(), Cut: c.cut, Gone: c.cut && c.clientHasGone(), Storage: &c.storage, Memory: c.memory.Peak(), Duration: took, Cold: c.cold,
 	}
 	if c.principal != nil {
-		s.Principal = c.principal.String()
+		s.Principal, s.Tenant = c.principal.String(), c.principal.Tenant()
 	}
 	if s.Version == "" {
 		s.Version = c.w.Header().Get(versionHeader)

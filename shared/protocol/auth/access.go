@@ -47,7 +47,7 @@ func (p *Principal) entity() cedar.Entity {
 // PermissionDenied. For a hidden object Admit returns no error, unless the operation would create
 // it: the service finds by [Sees] that it is hidden, and answers as for a missing object.
 func (a *Access) Admit(op protocol.Operation, id []string) error {
-	object, ok := objectOf(op, id)
+	object, ok := ObjectOf(op, id)
 	if !ok {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (a *Access) AdmitTargets(targets []protocol.Target) error {
 		if !known {
 			return fmt.Errorf("no operation is called %s", target.Operation)
 		}
-		object, _ := objectOf(work, target.ID)
+		object, _ := ObjectOf(work, target.ID)
 		if err := a.admit(work, object); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func limits(ctx context.Context) *Access {
 
 // Hides reports whether policies hide the object of an operation from the sender of the request.
 func Hides(ctx context.Context, op protocol.Operation, id []string) bool {
-	object, ok := objectOf(op, id)
+	object, ok := ObjectOf(op, id)
 	return ok && !Sees(ctx, object)
 }
 

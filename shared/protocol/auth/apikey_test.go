@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -145,6 +146,30 @@ func TestFetchedAPIKeysCanBeTakenBack(t *testing.T) {
 		}
 		if err := Ready(t.Context(), keys); (err != nil) != (s.want == protocol.ServiceUnavailable) {
 			t.Errorf("%s: Ready returned %v", s.name, err)
+		}
+	}
+}
+
+func TestTenantsOfPrincipals(t *testing.T) {
+	for want, p := range map[string]*Principal{
+		"acme":               {Subject: "key:acme/ci"},
+		"bolt":               {Subject: "key:bolt"},
+		"token":              {Subject: TokenSubject},
+		"https://i#key:a/b":  {Subject: "key:a/b", Issuer: "https://i"},
+		"cord":               {Subject: "ada", Issuer: "https://i", Claim: "cord"},
+		"https://i#somebody": {Subject: "somebody", Issuer: "https://i"},
+	} {
+		if got := p.Tenant(); got != want {
+			t.Errorf("%v: got %q, want %q", p, got, want)
+		}
+	}
+}
+
+func TestTenantsOfTokens(t *testing.T) {
+	for text, want := range map[string]string{`{}`: "", `{"tenant": "acme"}`: "acme", `{"tenant": ["acme"]}`: "acme", `{"tenant": ["a", "b"]}`: "", `{"tenant": {"id": 7}}`: ""} {
+		var c claims
+		if err := json.Unmarshal([]byte(text), &c); err != nil || c.tenant() != want {
+			t.Errorf("%s: got %q, %v, want %q", text, c.tenant(), err, want)
 		}
 	}
 }

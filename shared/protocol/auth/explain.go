@@ -57,7 +57,7 @@ func Explain(ctx context.Context, principal *Principal, object Object) *Explanat
 	seen := map[string]bool{}
 	for _, op := range operations.All {
 		name := op.Permission
-		of, ok := objectOf(op, nil)
+		of, ok := ObjectOf(op, nil)
 		if !ok || of.kind != object.kind || seen[name] {
 			continue
 		}

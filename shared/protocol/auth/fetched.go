@@ -68,3 +68,21 @@ func (f *fetched[T]) read(ctx context.Context) (*T, error) {
 	}
 	return value, nil
 }
+
+// A Document is a value that an operator keeps in a remote text beside the policies. It is fetched, and stays in use, as
+// they are.
+type Document[T any] struct{ fetched[T] }
+
+// OpenDocument returns the value that parse reads in the text. name, a plural, is for errors.
+func OpenDocument[T any](name string, fetch func(context.Context) ([]byte, error), parse func([]byte) (*T, error), now func() time.Time) *Document[T] {
+	return &Document[T]{fetched[T]{name: name, fetch: fetch, parse: parse, now: now}}
+}
+
+// Current returns the value. The error is ServiceUnavailable if it cannot be fetched.
+func (d *Document[T]) Current(ctx context.Context) (*T, error) { return d.current(ctx) }
+
+// Check fetches and parses the value now, and returns an error if it is malformed.
+func (d *Document[T]) Check(ctx context.Context) error {
+	_, err := d.read(ctx)
+	return err
+}

@@ -53,6 +53,15 @@ type claims struct {
 	Scopes wordList `json:"scp"`   // as some issuers write it
 	Groups nameList `json:"groups"`
 	Roles  nameList `json:"roles"`
+	Tenant nameList `json:"tenant"`
+}
+
+// tenant returns the tenant that a token names. A token with several belongs to none of them alone.
+func (c claims) tenant() string {
+	if len(c.Tenant) != 1 {
+		return ""
+	}
+	return c.Tenant[0]
 }
 
 // Verify checks signature, issuer, audience, type and times of a token.
@@ -86,6 +95,7 @@ func (v *JWT) Verify(ctx context.Context, token string) (*Principal, error) {
 		Scopes:  append(strings.Fields(ours.Scope), ours.Scopes...),
 		Groups:  ours.Groups,
 		Roles:   ours.Roles,
+		Claim:   ours.tenant(),
 	}, nil
 }
 

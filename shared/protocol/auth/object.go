@@ -53,9 +53,9 @@ func Function(id []string) Object {
 // Location is a place of data by its canonical URI, without a slash at the end.
 func Location(uri string) Object { return Object{typeLocation, uri} }
 
-// objectOf returns the object in the path of an operation. ok is false if policies do not apply to
+// ObjectOf returns the object in the path of an operation. ok is false if policies do not apply to
 // the path.
-func objectOf(op protocol.Operation, id []string) (Object, bool) {
+func ObjectOf(op protocol.Operation, id []string) (Object, bool) {
 	switch {
 	case !strings.Contains(op.Path, "{id}"), strings.HasPrefix(op.Path, "/v1/transaction/"):
 		return Object{}, false

@@ -21,6 +21,7 @@ type Principal struct {
 	Scopes  []string `json:"scopes,omitempty"` // granted by the token
 	Groups  []string `json:"groups,omitempty"` // of the subject, by the issuer
 	Roles   []string `json:"roles,omitempty"`  // of the subject, by the issuer
+	Claim   string   `json:"-"`                // the tenant that the token names; see Tenant
 }
 
 // TokenSubject is the subject of the single token, and keySubject the prefix of the subjects of API
@@ -42,6 +43,20 @@ func (p *Principal) Name() string {
 		return p.String()
 	}
 	return p.Subject
+}
+
+// Tenant returns the name of the party that the principal belongs to, by which usage is metered and quotas are set: the
+// claim tenant of its token, the name of its API key up to the first slash, or else the principal itself. Rights do not
+// depend on it.
+func (p *Principal) Tenant() string {
+	if p.Claim != "" {
+		return p.Claim
+	}
+	if key, ok := strings.CutPrefix(p.Subject, keySubject); ok && p.Issuer == "" {
+		name, _, _ := strings.Cut(key, "/")
+		return name
+	}
+	return p.String()
 }
 
 // A Verifier determines the principal of a token. It is safe for concurrent use.

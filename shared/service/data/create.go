@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/process/tally"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/storage/objectstore"
@@ -183,6 +184,7 @@ func sameSchema(table *schema.Schema, sent *arrow.Schema) error {
 
 // created returns the answer of a create that made a version.
 func (s *Service) created(ctx context.Context, t *catalog.Table, done engine.Written) *dataapi.CreateTableResponse {
+	tally.AddRows(ctx, done.Inserted)
 	made := answer(t, done.Version)
 	made.TransactionID = s.tables.Transactions.IDOfCommit(ctx, t.ID, transaction.Commit{Version: uint64(done.Version), UUID: done.Transaction})
 	return made

@@ -88,7 +88,9 @@ func (s *sources) open(ctx context.Context, t *syntax.Table, id []string) (relat
 	if other, err := s.service.opened(ctx, s.request, t); other != nil || err != nil {
 		return other, err
 	}
-	httpapi.Reads(ctx, s.operation, id)
+	if err := httpapi.Reads(ctx, s.operation, id); err != nil {
+		return nil, err
+	}
 	if err := auth.Admit(ctx, s.operation, id); err != nil {
 		return nil, err
 	}

@@ -86,7 +86,9 @@ func (s *Service) answer(ctx context.Context, req *queryapi.StatementRequest, st
 	if plan.count != "" {
 		operation = "CountTableRows"
 	}
-	httpapi.Reads(ctx, operation, plan.id)
+	if err := httpapi.Reads(ctx, operation, plan.id); err != nil {
+		return nil, err
+	}
 	if err := auth.Admit(ctx, operation, plan.id); err != nil {
 		return nil, err
 	}

@@ -135,7 +135,9 @@ func admit(ctx context.Context, operation string, req protocol.Request) (context
 	if err := protocol.CheckID(req.RequestCommon().ID); err != nil {
 		return nil, err
 	}
-	httpapi.Performs(ctx, op, req.RequestCommon().ID)
+	if err := httpapi.Performs(ctx, op, req.RequestCommon().ID); err != nil {
+		return nil, err
+	}
 	return permit(ctx, op, req)
 }
 

@@ -1,0 +1,132 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/http/quota"
+	"tiltyard/shared/process/tally"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
+)
+
+// named is a verifier for which a token is the name of its holder's key.
+type named struct{}
+
+func (named) Verify(_ context.Context, token string) (*auth.Principal, error) {
+	return &auth.Principal{Subject: "key:" + token, Scopes: []string{auth.ScopeWrite}}, nil
+}
+
+// limitedBy returns a handler with quotas, whose clock stands still, and what its requests reported.
+func limitedBy(s *service, quotas string) (http.Handler, *[]*Served) {
+	now := func() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) }
+	document := auth.OpenDocument("quotas", func(context.Context) ([]byte, error) { return []byte(`{"quotas": [` + quotas + `]}`), nil }, quota.Parse, now)
+	policies := auth.OpenPolicies(func(context.Context) ([]byte, error) {
+		return []byte(`permit (principal, action, resource in Namespace::"open"); permit (principal == User::"key:acme/a", action, resource);`), nil
+	}, now)
+	served := new([]*Served)
+	return Handler(s.routes(), Options{
+		Verifier: named{}, Policies: policies, Quotas: quota.Open(document, objectrecord.Open(memstore.New(), now), now, slog.New(slog.DiscardHandler)),
+		Observe: func(s *Served) { *served = append(*served, s) },
+	}), served
+}
+
+func requestAs(handler http.Handler, key, path string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader("{}"))
+	r.Header.Set("X-Api-Key", key)
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w
+}
+
+func TestRequestsBeyondAQuotaAre429(t *testing.T) {
+	s := &service{}
+	handler, served := limitedBy(s, `{"name": "rate", "tenant": "*", "requests": 2, "per": "1m"}`)
+	for i, key := range []string{"acme/a", "acme/a", "bolt"} {
+		if w := requestAs(handler, key, "/v1/table/open$t/exists"); w.Code != http.StatusOK || w.Header().Get("RateLimit-Policy") != `"rate";q=2;w=60` {
+			t.Errorf("request %d: %d %v", i, w.Code, w.Header())
+		}
+	}
+	w := requestAs(handler, "acme/b", "/v1/table/open$t/exists")
+	got := map[string]any{"retry": w.Header().Get("Retry-After"), "policy": w.Header().Get("RateLimit-Policy"), "limit": w.Header().Get("RateLimit")}
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	delete(got, "request_id")
+	want := map[string]any{
+		"retry": "30", "policy": `"rate";q=2;w=60`, "limit": `"rate";r=0`,
+		"error":  "the tenant acme has used up its quota rate: 2 requests in 1m0s",
+		"detail": "send the request again after 30 seconds", "violated-policies": []any{"rate"},
+		"code": float64(protocol.Throttling), "type": "/errors/quota-exceeded", "title": "Quota exceeded", "status": 429.0,
+		"instance": "/v1/table/open$t/exists", "retryable": true,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if s.calls != 3 {
+		t.Errorf("the service was called %d times, want 3", s.calls)
+	}
+	if last := (*served)[3]; last.Tenant != "acme" || last.Code != quota.Kind || last.Status != http.StatusTooManyRequests {
+		t.Errorf("reported %+v", last)
+	}
+}
+
+// What a request reads, writes and begins is charged to its sender, and reported.
+func TestWorkIsCharged(t *testing.T) {
+	reads := objectstore.Counting(memstore.New())
+	if _, err := reads.Put(t.Context(), "k", bytes.Repeat([]byte("x"), 100), objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	for measure, want := range map[string]int64{"read_bytes": 100, "written_rows": 7, "jobs": 1, "sent_bytes": 1} {
+		s := &service{do: func(ctx context.Context) error {
+			_, _, err := reads.Get(ctx, "k")
+			tally.AddRows(ctx, 7)
+			tally.AddJob(ctx)
+			return err
+		}}
+		handler, served := limitedBy(s, `{"name": "q", "principal": "*", "`+measure+`": 1, "per": "1h"}`)
+		if w := requestAs(handler, "a", "/v1/namespace/open$n/describe"); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", measure, w.Code, w.Body)
+		}
+		if got := (*served)[0]; got.Storage.Bytes() != 100 || got.Wrote != 7 || got.Jobs != 1 {
+			t.Errorf("reported %+v", got)
+		}
+		w := requestAs(handler, "a", "/v1/namespace/open$n/describe")
+		if w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), `the principal key:a has used up its quota q: 1 `) {
+			t.Errorf("%s beyond %d: %d %s", measure, want, w.Code, w.Body)
+		}
+		if w := requestAs(handler, "b", "/v1/namespace/open$n/describe"); w.Code != http.StatusOK {
+			t.Errorf("%s of another principal: %d %s", measure, w.Code, w.Body)
+		}
+	}
+}
+
+// Who may not use an object neither learns of the quota of its namespace nor uses it up.
+func TestQuotasOfNamespacesAreForThoseWhoMayUseThem(t *testing.T) {
+	handler, _ := limitedBy(&service{}, `{"name": "q", "namespace": "closed", "requests": 1, "per": "1h"}`)
+	for range 3 {
+		if w := requestAs(handler, "bolt", "/v1/table/closed$t/count_rows"); w.Code == http.StatusTooManyRequests || w.Header().Get("RateLimit") != "" {
+			t.Fatalf("got %d %v", w.Code, w.Header())
+		}
+	}
+	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+		if w := requestAs(handler, "acme/a", "/v1/table/closed$t/count_rows"); w.Code != want || w.Header().Get("RateLimit") == "" {
+			t.Errorf("request %d of the one who may: %d %v", i, w.Code, w.Header())
+		}
+	}
+	if w := requestAs(handler, "acme/a", "/v1/table/open$t/count_rows"); w.Code != http.StatusOK || w.Header().Get("RateLimit") != "" {
+		t.Errorf("elsewhere: %d %v", w.Code, w.Header())
+	}
+}
