@@ -250,6 +250,9 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 // limits reports whether a function applies quotas, whose state is in the records.
 func (s *Service) limits(n needs) bool { return s.quotas != nil && n.objects > none && !n.worker }
 
+// meters reports whether a function meters usage, which it stores in the records.
+func (s *Service) meters(n needs) bool { return s.config.Settings["usage"] == "on" && n.gets("usage") }
+
 // newRole creates the role of a function. It permits writing the function's own log and its needs.
 // The event source adds the permissions for the worker's queue. Managed policies of AWS would
 // permit more.
@@ -281,7 +284,7 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	if n.stores {
 		allow([]*string{s.storage.Bucket.ArnForObjects(jsii.String(result.Folder + "*"))}, "s3:PutObject", "s3:AbortMultipartUpload")
 	}
-	if n.records || s.limits(n) {
+	if n.records || s.limits(n) || s.meters(n) {
 		allow([]*string{s.storage.Records.TableArn()}, "dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:DeleteItem")
 	}
 	if n.enqueues {

@@ -69,13 +69,16 @@ func passed() []boot.Setting {
 }
 
 // gets reports whether a function gets a passed setting. Functions that handle no rows lack the memory for the sizes of
-// row caches. Functions without records could not write the events that they announce.
+// row caches. Functions without records could not write the events that they announce, and those without objects serve
+// nobody who signs in.
 func (n needs) gets(setting string) bool {
 	switch setting {
 	case "cache-bytes", "memory-bytes":
 		return n.rows
 	case "events":
 		return n.records
+	case "usage":
+		return n.objects > none
 	}
 	return true
 }

@@ -11,5 +11,5 @@ import (
 
 func main() {
 	env := boot.FromEnv(boot.Clients{})
-	apigateway.Serve(console.Handler(env.Handler(), env.BasePath), env.Stream)
+	apigateway.Serve(console.Handler(env.Handler(), env.BasePath), env.Stream, env.AtEnd()...)
 }

@@ -25,5 +25,5 @@ func main() {
 	changefeed.Open(names, jobs, changefeed.Options{
 		Source: env.Events, Keep: env.EventRetention, Objects: env.Objects.Home().Store, Records: env.Records, Now: env.Now, Logger: env.Logger,
 	})
-	apigateway.Serve(env.Handler(slices.Concat(namespace.New(names, jobs).Routes(), access.New(names).Routes())...), env.Stream)
+	apigateway.Serve(env.Handler(slices.Concat(namespace.New(names, jobs).Routes(), access.New(names).Routes())...), env.Stream, env.AtEnd()...)
 }

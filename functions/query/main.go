@@ -13,5 +13,5 @@ import (
 func main() {
 	env := boot.FromEnv(boot.Clients{Records: dynamorecord.Open})
 	tables := tables.Open(env.Stores())
-	apigateway.Serve(env.Handler(query.New(tables).Routes()...), env.Stream)
+	apigateway.Serve(env.Handler(query.New(tables).Routes()...), env.Stream, env.AtEnd()...)
 }

@@ -15,5 +15,5 @@ import (
 func main() {
 	env := boot.FromEnv(boot.Clients{Records: dynamorecord.Open, Jobs: sqsqueue.Open})
 	tables := tables.Open(env.Stores())
-	apigateway.Serve(env.Handler(sql.New(tables, maintain.Open(tables, env.RequestTimeout), env.Uploads).Routes()...), env.Stream)
+	apigateway.Serve(env.Handler(sql.New(tables, maintain.Open(tables, env.RequestTimeout), env.Uploads).Routes()...), env.Stream, env.AtEnd()...)
 }

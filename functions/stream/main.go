@@ -18,5 +18,5 @@ func main() {
 	keys, err := env.OpenKeys()
 	boot.ExitOn(err)
 	services := all.Open(env.Stores(), all.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Keys: keys})
-	apigateway.Serve(env.Handler(services.Routes...), env.Stream)
+	apigateway.Serve(env.Handler(services.Routes...), env.Stream, env.AtEnd()...)
 }

@@ -16,5 +16,5 @@ import (
 func main() {
 	env := boot.FromEnv(boot.Clients{Records: dynamorecord.Open, Jobs: sqsqueue.Open, Role: stsvendor.Open})
 	tables := tables.Open(env.Stores())
-	apigateway.Serve(env.Handler(table.New(tables).Routes()...), env.Stream)
+	apigateway.Serve(env.Handler(table.New(tables).Routes()...), env.Stream, env.AtEnd()...)
 }

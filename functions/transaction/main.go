@@ -26,5 +26,5 @@ func main() {
 		job.New(tables).Routes(),
 		event.New(tables).Routes(),
 		table.NewMaintenance(tables, maintain.Open(tables, env.RequestTimeout)).Routes(),
-	)...), env.Stream)
+	)...), env.Stream, env.AtEnd()...)
 }

@@ -14,5 +14,5 @@ import (
 func main() {
 	env := boot.FromEnv(boot.Clients{Records: dynamorecord.Open, Jobs: sqsqueue.Open})
 	tables := tables.Open(env.Stores())
-	apigateway.Serve(env.Handler(version.New(tables).Routes()...), env.Stream)
+	apigateway.Serve(env.Handler(version.New(tables).Routes()...), env.Stream, env.AtEnd()...)
 }

@@ -28,5 +28,5 @@ func main() {
 		function.New(tables).Routes(),
 		secret.New(tables.Names, keys).Routes(),
 		table.NewErrors(tables).Routes(),
-	)...), env.Stream)
+	)...), env.Stream, env.AtEnd()...)
 }

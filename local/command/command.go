@@ -45,7 +45,7 @@ func Add(root *cobra.Command) {
 	for _, cmd := range []*cobra.Command{
 		newNamespaceCommand(s), newTableCommand(s), newFindCommand(s), newQueryCommand(s), newSQLCommand(s), newInsertCommand(s), newExportCommand(s), newCopyCommand(s), newMoveCommand(s), newIndexCommand(s),
 		newLogCommand(s), newDiffCommand(s), newTagCommand(s), newBranchCommand(s), newViewCommand(s), newFunctionCommand(s), newSecretCommand(s), newJobCommand(s), newEventCommand(s),
-		newMaintainCommand(s), newBenchCommand(s), newTopCommand(s), newAccessCommand(s), newDroppedCommand(s), newUndropCommand(s), newLoginCommand(s), newContextCommand(s), newCallCommand(s), newMCPCommand(s),
+		newMaintainCommand(s), newBenchCommand(s), newTopCommand(s), newUsageCommand(s), newAccessCommand(s), newDroppedCommand(s), newUndropCommand(s), newLoginCommand(s), newContextCommand(s), newCallCommand(s), newMCPCommand(s),
 	} {
 		cmd.GroupID = "client"
 		s.addFlags(cmd)

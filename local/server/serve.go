@@ -196,6 +196,7 @@ func serve(cmd *cobra.Command, begin func(context.Context, *boot.Env, http.Handl
 	wait := serveSQL(ctx, sql, handler, env)
 	defer wait()
 	defer stop()
+	defer env.FlushUsage()
 	return answer(cmd.Context(), socket, handler, env.Logger)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tiltyard/shared/boot"
+	"tiltyard/shared/jobs/usage"
 	"tiltyard/shared/service/all"
 )
 
@@ -21,6 +22,8 @@ const (
 	// announceEvery is the interval at which changes are announced that no poll has announced, such as commits of other
 	// programs.
 	announceEvery = time.Hour
+	// foldEvery is the interval at which the usage of the hours that have ended is added to its table.
+	foldEvery = 10 * time.Minute
 	// reviveEvery is the interval at which the server searches for jobs whose messages are lost,
 	// because another server on the same root has died.
 	reviveEvery = 5 * time.Minute
@@ -59,6 +62,16 @@ func startWorker(ctx context.Context, services all.Services, env *boot.Env, earl
 		every(ctx, followEvery, func() {
 			if err := services.Follow(ctx); err != nil && ctx.Err() == nil {
 				env.Logger.Warn("could not poll all views", "error", err)
+			}
+		})
+	})
+	if env.Meter != nil {
+		group.Go(func() { every(ctx, usage.FlushEvery, env.FlushUsage) })
+	}
+	group.Go(func() {
+		every(ctx, foldEvery, func() {
+			if err := services.FoldUsage(ctx); err != nil && ctx.Err() == nil {
+				env.Logger.Warn("could not have usage added to its table", "error", err)
 			}
 		})
 	})

@@ -13,6 +13,7 @@ package boot
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,7 @@ import (
 	"tiltyard/shared/http/quota"
 	"tiltyard/shared/jobs"
 	"tiltyard/shared/jobs/idempotency"
+	"tiltyard/shared/jobs/usage"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/process/release"
 	"tiltyard/shared/process/tracing"
@@ -77,6 +79,7 @@ type Config struct {
 	LogLevel  slog.Level
 	LogText   bool   // text in place of JSON
 	AccessLog string // a file for the lines of requests and of the audit; empty: they are in the log
+	Usage     bool   // meters what tenants use
 	EMF       bool   // writes metrics for CloudWatch into the log
 
 	Traces        string            // base URL of a collector; empty: no traces
@@ -129,6 +132,7 @@ type Env struct {
 	Now      func() time.Time
 	Traces   *tracing.Tracer // nil: no traces
 
+	Meter *usage.Meter // of usage; nil if it is not metered
 	// Observers are called with each answered request, and Metrics writes the answer to GET /metrics;
 	// it may be nil. Both must be set before Handler is called.
 	Observers []func(*httpapi.Served)
@@ -206,6 +210,10 @@ func Open(c Config, clients Clients, log io.Writer) (*Env, error) {
 		Logger: logger, Requests: requests, Audit: auditing, Now: time.Now,
 		Runtimes: runtimes, Traces: openTraces(c, logger),
 	}
+	if c.Usage {
+		env.Meter = usage.Open(records, time.Now, rand.Text())
+		env.Observers = append(env.Observers, env.meter)
+	}
 	if c.EMF {
 		env.Observers = append(env.Observers, metrics.EMF(log, time.Now))
 	}
@@ -253,7 +261,7 @@ func (e *Env) Stores() stores.Set {
 		Objects: e.Objects, Records: e.Records, Now: e.Now, Logger: e.Logger,
 		CacheBytes: e.CacheBytes, MergeBytes: e.MergeBytes, TopK: e.TopK,
 		StableRowIDs: e.StableRowIDs, Anonymous: e.Anonymous,
-		Queue: e.Queue, Maintain: e.Maintain, Auto: e.Auto,
+		Queue: e.Queue, Maintain: e.Maintain, Metered: e.Usage, Auto: e.Auto,
 		DropRetention: e.DropRetention, EventSource: e.Events, EventRetention: e.EventRetention,
 		Vendor: e.Vendor, Runs: e.Runs, Rights: auth.Rights{Verifier: e.Verifier, Policies: e.Policies}, Parts: parts,
 	}

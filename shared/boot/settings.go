@@ -241,6 +241,11 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.EMF, err = parseMetrics(text); return err },
 	},
 	{
+		Name: "usage", Value: "SWITCH", Default: "off",
+		Help: "on or off: meter what tenants use, by the hour, into the table __system$usage",
+		set:  func(c *Config, text string) (err error) { c.Usage, err = parseSwitch(text); return err },
+	},
+	{
 		Name: "traces", Value: "URL", Usual: "OTEL_EXPORTER_OTLP_ENDPOINT",
 		Help: "collector of OpenTelemetry that takes OTLP over HTTP, such as http://localhost:4318; no traces when not set",
 		set:  func(c *Config, text string) (err error) { c.Traces, err = parseCollector(text); return err },

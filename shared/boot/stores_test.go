@@ -17,7 +17,7 @@ func TestStoresHaveEachFieldOfTheirSet(t *testing.T) {
 	hash := sha256.Sum256([]byte("key"))
 	env, err := Open(Config{
 		Root: t.TempDir(), APIKeys: write(t, "ann "+hex.EncodeToString(hash[:])+"\n"), Policies: write(t, "permit (principal, action, resource);"),
-		Jobs: "https://sqs.eu-central-1.amazonaws.com/1/jobs", Maintain: true, Auto: stores.AutoRefresh{After: time.Hour},
+		Jobs: "https://sqs.eu-central-1.amazonaws.com/1/jobs", Maintain: true, Usage: true, Auto: stores.AutoRefresh{After: time.Hour},
 		DropRetention: time.Hour, Events: "urn:test", EventRetention: time.Hour, VendKeys: write(t, `{"aws_access_key_id": "a"}`),
 		CacheBytes: 1, MergeBytes: 1, TopK: 1, StableRowIDs: true, Anonymous: true, Parts: stores.Parts{Where: "lambda"},
 	}, everyClient, &bytes.Buffer{})

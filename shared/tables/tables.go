@@ -46,6 +46,7 @@ type Tables struct {
 	Now          func() time.Time
 
 	maintain bool
+	metered  bool
 	followed *jobs.Recent
 	parts    *parts.Caller
 }
@@ -75,6 +76,7 @@ func Open(s Stores) Tables {
 		Rights:       s.Rights,
 		Now:          s.Now,
 		maintain:     s.Maintain && s.Queue != nil,
+		metered:      s.Metered,
 		followed:     jobs.NewRecent(s.Now),
 		parts:        parts.Open(s.Parts),
 	}
@@ -95,6 +97,18 @@ func author(ctx context.Context) string {
 // MaintainKind is the kind of the jobs that compact and clean up tables; package maintain runs
 // them.
 const MaintainKind = "maintain"
+
+// UsageKind is the kind of the jobs that keep the table of usage; package metering runs them.
+const UsageKind = "fold_usage"
+
+// FoldUsage schedules the job that adds the usage of the hours that have ended to its table. It does nothing if usage is not
+// metered.
+func (t Tables) FoldUsage(ctx context.Context) error {
+	if !t.metered || t.Jobs == nil {
+		return nil
+	}
+	return t.Jobs.Suggest(ctx, UsageKind, nil, 0)
+}
 
 const (
 	// pollEvery is the number of new versions between two checks of a table for maintenance.

@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/jobtable"
 	"tiltyard/shared/work/maintain"
+	"tiltyard/shared/work/metering"
 	"tiltyard/shared/work/publishing"
 	"tiltyard/shared/work/refresh"
 	"tiltyard/shared/work/sweep"
@@ -34,6 +35,7 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions udfcall.Director
 		indexing.FoldKind:   indexing.Fold(on, indexing.PartSizes),
 		jobtable.Kind:       jobtable.Keep(on),
 		udfregister.Kind:    udfregister.Create(functions),
+		tables.UsageKind:    metering.Fold(on),
 		sweep.TablesKind:    sweep.Tables(keeper),
 		sweep.ViewsKind:     sweep.Views(on),
 	}

@@ -52,6 +52,8 @@ type Services struct {
 	// Announce schedules the announcement of changes that no poll has announced; nil if there are no
 	// events.
 	Announce func(ctx context.Context) error
+	// FoldUsage schedules the job that keeps the table of usage. It does nothing if usage is not metered.
+	FoldUsage func(ctx context.Context) error
 	// CacheUsage returns the usage of the cache of table data.
 	CacheUsage func() dataset.CacheUsage
 }
@@ -86,7 +88,7 @@ func Open(stores tables.Stores, opts Options) Services {
 	tables := tables.Open(stores)
 	tables.Announcer.ForwardTo(opts.EventAddress, opts.EventTarget)
 	keeper := maintain.Open(tables, opts.RequestTimeout)
-	all := Services{Keeper: keeper, CacheUsage: tables.Rows.CacheUsage, Follow: func(ctx context.Context) error { return refresh.SuggestAll(ctx, tables) }, Routes: slices.Concat(
+	all := Services{Keeper: keeper, CacheUsage: tables.Rows.CacheUsage, FoldUsage: tables.FoldUsage, Follow: func(ctx context.Context) error { return refresh.SuggestAll(ctx, tables) }, Routes: slices.Concat(
 		namespace.New(tables.Names, tables.Jobs).Routes(),
 		access.New(tables.Names).Routes(),
 		table.New(tables).Routes(),

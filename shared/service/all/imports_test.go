@@ -79,6 +79,7 @@ var mayImport = map[string]string{
 	"shared/lance":                           "process/memory lance storage/objectstore process/release arrow/take process/backoff",
 	"shared/jobs/multipart":                  "arrow/arrowipc lance/dataset/part process/backoff protocol storage/record",
 	"shared/jobs/transaction":                "storage/format process/memory protocol storage/record process/backoff protocol/auth",
+	"shared/jobs/usage":                      "storage/record",
 	"shared/jobs/idempotency":                "storage/record process/backoff",
 	"shared/storage/record":                  "storage/format storage/objectstore storage/record",
 	"shared/storage/record/dynamorecord":     "storage/cloud storage/format storage/record",

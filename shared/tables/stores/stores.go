@@ -30,6 +30,7 @@ type Set struct {
 	Anonymous    bool         // leaves the names of callers out of versions
 	Queue        jobs.Queue   // nil: there are no jobs, and requests do long work themselves
 	Maintain     bool         // has jobs compact and clean up tables that are written to; see package maintain
+	Metered      bool         // usage is metered; see package usage
 	Auto         AutoRefresh  // refresh of views by jobs after changes of their sources
 	// DropRetention is the time for which dropped tables can be restored, unless a property sets it.
 	DropRetention time.Duration

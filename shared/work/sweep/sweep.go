@@ -41,10 +41,13 @@ func Tables(keeper *maintain.Keeper) jobs.Kind {
 func Views(on tables.Tables) jobs.Kind {
 	poll := func(ctx context.Context, object []string) (*jobs.Trigger, error) {
 		if on.Announcer != nil && on.Jobs != nil {
-			// The schedule that sends ViewsKind also serves announcements.
+			// The schedule that sends ViewsKind also serves announcements, and the metering of usage.
 			if err := on.Jobs.Suggest(ctx, changefeed.AllKind, nil, 0); err != nil {
 				return nil, err
 			}
+		}
+		if err := on.FoldUsage(ctx); err != nil {
+			return nil, err
 		}
 		return always(ctx, object)
 	}

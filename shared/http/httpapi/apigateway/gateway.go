@@ -29,13 +29,19 @@ const maxPayloadBytes = 6 << 20
 const answerMargin = 500 * time.Millisecond
 
 // Serve answers events with the handler until the function is shut down. stream means that the
-// function URLs and REST APIs which call the function stream its responses.
-func Serve(handler http.Handler, stream bool) {
+// function URLs and REST APIs which call the function stream its responses. atEnd is called when Lambda
+// ends the function. Lambda announces that only to functions with an extension, which takes time at
+// the start; so there is one only if atEnd has functions.
+func Serve(handler http.Handler, stream bool, atEnd ...func()) {
+	var options []lambda.Option
+	if len(atEnd) > 0 {
+		options = append(options, lambda.WithEnableSIGTERM(atEnd...))
+	}
 	if stream {
-		lambda.Start(New(handler).Stream)
+		lambda.StartWithOptions(New(handler).Stream, options...)
 		return
 	}
-	lambda.Start(New(handler))
+	lambda.StartWithOptions(New(handler), options...)
 }
 
 // Function answers single events. The Lambda runtime calls it.

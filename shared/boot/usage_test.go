@@ -1,0 +1,89 @@
+package boot
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs/usage"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
+	"tiltyard/shared/storage/objectstore"
+)
+
+// Requests of senders who signed in are metered by tenant, first namespace and group. Names in requests that failed do not
+// become keys.
+func TestRequestsAreMetered(t *testing.T) {
+	var log bytes.Buffer
+	env, err := Open(Config{Root: t.TempDir(), Token: "t", Usage: true}, &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := usage.HourOf(time.Now())
+	for _, r := range []struct {
+		operation, object, tenant string
+		status                    int
+		err                       error
+	}{
+		{"QueryTable", "sales$eu$t", "acme", http.StatusOK, nil},
+		{"QueryTable", "sales$t, other$t", "acme", http.StatusOK, nil},
+		{"QueryTable", "t", "acme", http.StatusOK, nil},
+		{"DescribeNamespace", "sales", "acme", http.StatusOK, nil},
+		{"QueryTable", "anything$t", "acme", http.StatusNotFound, protocol.TableNotFound},
+		{"QueryTable", "sales$t", "acme", http.StatusTooManyRequests, protocol.Throttling},
+		{"QueryTable", "sales$t", "acme", http.StatusInternalServerError, protocol.Internal},
+		{"QueryTable", "sales$t", "", http.StatusUnauthorized, protocol.Unauthenticated},
+	} {
+		op, _ := operations.Lookup(r.operation)
+		env.observe(&httpapi.Served{
+			Operation: op, Object: r.object, Tenant: r.tenant, Status: r.status, Err: r.err, Storage: new(objectstore.Usage),
+			Duration: time.Millisecond, Sent: 10, Received: 2, Rows: 3, Wrote: 4, Jobs: 1,
+		})
+	}
+	env.AtEnd()[0]()
+	got := map[usage.Key]usage.Counts{}
+	for hour := began; hour <= usage.HourOf(time.Now()); hour++ {
+		sum, err := usage.Read(t.Context(), env.Records, hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, c := range sum.Counts {
+			c.Add(got[k])
+			got[k] = c
+		}
+	}
+	count := func(n int64) usage.Counts {
+		return usage.Counts{Requests: n, ComputeMicros: 1000 * n, ReceivedBytes: 2 * n, SentBytes: 10 * n, ReturnedRows: 3 * n, WrittenRows: 4 * n, Jobs: n}
+	}
+	failed := count(4)
+	failed.Refused, failed.Failed = 1, 1
+	want := map[usage.Key]usage.Counts{
+		{Tenant: "acme", Namespace: "sales", Kind: "query"}:     count(2),
+		{Tenant: "acme", Namespace: "sales", Kind: "namespace"}: count(1),
+		{Tenant: "acme", Kind: "query"}:                         failed,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff, log.String())
+	}
+	off, err := Open(Config{Root: t.TempDir(), Token: "t"}, &log)
+	if err != nil || off.AtEnd() != nil || len(off.Observers) > 0 {
+		t.Errorf("usage is metered without the setting, %v", err)
+	}
+	off.FlushUsage()
+}
+
+func TestQuotasAreCheckedAtTheStart(t *testing.T) {
+	_, err := Open(Config{Root: t.TempDir(), Token: "t", Quotas: write(t, `{"quotas": [{"name": "rate", "tenant": "*", "requests": 10}]}`)}, &bytes.Buffer{})
+	if err == nil || !strings.Contains(err.Error(), `quotas: parse the quotas: quota "rate": per is missing`) {
+		t.Errorf("got %v", err)
+	}
+	env, err := Open(Config{Root: t.TempDir(), Token: "t", Quotas: write(t, `{"quotas": [{"name": "rate", "tenant": "*", "requests": 10, "per": "1s"}]}`)}, &bytes.Buffer{})
+	if err != nil || env.Quotas == nil || env.ready(t.Context()) != nil {
+		t.Errorf("got %v", err)
+	}
+}
