@@ -19,7 +19,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda docs console screenshots look check test test-all bench bench-peers bench-bulk bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
+.PHONY: help release run run-lambda docs console screenshots look check test test-all bench bench-peers bench-bulk bench-tenants bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ bench-peers: tiltyard .venv-peers/ready ## compare searches with LanceDB, pgvect
 
 bench-bulk: tiltyard .venv-peers/ready ## create and index ten million vectors, beside LanceDB: ARGS='--rows 1000000 --kinds IVF_PQ'
 	env E2E_BINARY=$(CURDIR)/bin/tiltyard PYTHONPATH=local/e2e/support .venv-peers/bin/python local/e2e/bench/bench_bulk.py $(ARGS)
+
+bench-tenants: tiltyard .venv/ready ## what a tenant beyond its quota costs another one
+	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/bench_tenants.py $(ARGS)
 
 bench-functions: build ## measure cold starts and calls of the built functions
 	scripts/bench-functions.sh $(ARGS)

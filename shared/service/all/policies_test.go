@@ -53,6 +53,7 @@ permit (principal in Group::"listers", action in Action::"read", resource) when 
 type limited struct {
 	t       testing.TB
 	store   *memstore.Store
+	routes  []httpapi.Route
 	handler http.Handler
 }
 
@@ -68,10 +69,10 @@ func serveLimited(t testing.TB) *limited {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := all.Open(tables.Stores{
+	s.routes = all.Open(tables.Stores{
 		Objects: roots, Now: time.Now, Records: objectrecord.Open(s.store, time.Now), Queue: new(memqueue.Queue), Vendor: s,
 	}, all.Options{Keys: keys}).Routes
-	s.handler = httpapi.Handler(routes, httpapi.Options{
+	s.handler = httpapi.Handler(s.routes, httpapi.Options{
 		Verifier: groups{}, Policies: policies, NewID: func() string { return "request" },
 	})
 	return s
