@@ -60,7 +60,7 @@ bench-bulk: tiltyard .venv-peers/ready ## create and index ten million vectors, 
 	env E2E_BINARY=$(CURDIR)/bin/tiltyard PYTHONPATH=local/e2e/support .venv-peers/bin/python local/e2e/bench/bench_bulk.py $(ARGS)
 
 bench-tenants: tiltyard .venv/ready ## what a tenant beyond its quota costs another one
-	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/bench_tenants.py $(ARGS)
+	env E2E_BINARY=$(CURDIR)/bin/tiltyard PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/bench_tenants.py $(ARGS)
 
 bench-functions: build ## measure cold starts and calls of the built functions
 	scripts/bench-functions.sh $(ARGS)

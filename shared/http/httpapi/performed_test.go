@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -25,12 +26,15 @@ func TestReadTablesAreLogged(t *testing.T) {
 	}{{"", 0, "", false}, {"", 2, "t0, t1", false}, {"", 100, many + ", …", false}, {"InsertIntoTable", 1, "a$t, t0", true}} {
 		told := newTold(&service{}, Options{})
 		told.handler = Handler([]Route{Arrow("ExecuteStatement", func(ctx context.Context, _ *queryapi.StatementRequest) (*protocol.Rows, error) {
+			var wrong error
 			if op, ok := operations.Lookup(c.performed); ok {
-				Performs(ctx, op, []string{"a", "t"})
+				wrong = Performs(ctx, op, []string{"a", "t"})
 			}
 			for i := range c.reads {
-				Reads(ctx, "QueryTable", []string{fmt.Sprint("t", i)})
-				Reads(ctx, "QueryTable", []string{"t0"})
+				wrong = errors.Join(wrong, Reads(ctx, "QueryTable", []string{fmt.Sprint("t", i)}), Reads(ctx, "QueryTable", []string{"t0"}))
+			}
+			if wrong != nil {
+				t.Error(wrong)
 			}
 			return nil, &protocol.Error{Code: protocol.TableNotFound}
 		})}, told.handler.(*handler).Options)

@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/process/tally"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/storage/record/objectrecord"
@@ -128,5 +129,28 @@ func TestQuotasOfNamespacesAreForThoseWhoMayUseThem(t *testing.T) {
 	}
 	if w := requestAs(handler, "acme/a", "/v1/table/open$t/count_rows"); w.Code != http.StatusOK || w.Header().Get("RateLimit") != "" {
 		t.Errorf("elsewhere: %d %v", w.Code, w.Header())
+	}
+}
+
+// A statement counts for the namespaces of the tables that it reads, once for each.
+func TestStatementsCountForTheirNamespaces(t *testing.T) {
+	served, _ := limitedBy(&service{}, `{"name": "q", "namespace": "open", "requests": 2, "per": "1h"}`)
+	statement := Arrow("ExecuteStatement", func(ctx context.Context, _ *queryapi.StatementRequest) (*protocol.Rows, error) {
+		for _, name := range []string{"t", "u", "t"} {
+			if err := Reads(ctx, "QueryTable", []string{"open", name}); err != nil {
+				return nil, err
+			}
+		}
+		return nil, &protocol.Error{Code: protocol.TableNotFound}
+	})
+	limited := Handler([]Route{statement}, served.(*handler).Options)
+	for i, want := range []int{http.StatusNotFound, http.StatusNotFound, http.StatusTooManyRequests} {
+		r := httptest.NewRequest(http.MethodPost, "/v1/sql", strings.NewReader(`{"query": "SELECT 1"}`))
+		r.Header.Set("X-Api-Key", "bolt")
+		w := httptest.NewRecorder()
+		limited.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("statement %d: %d %s", i, w.Code, w.Body)
+		}
 	}
 }
