@@ -20,7 +20,7 @@ import (
 // become keys.
 func TestRequestsAreMetered(t *testing.T) {
 	var log bytes.Buffer
-	env, err := Open(Config{Root: t.TempDir(), Token: "t", Usage: true}, &log)
+	env, err := Open(Config{Root: t.TempDir(), Token: "t", Usage: true}, everyClient, &log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestRequestsAreMetered(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff, log.String())
 	}
-	off, err := Open(Config{Root: t.TempDir(), Token: "t"}, &log)
+	off, err := Open(Config{Root: t.TempDir(), Token: "t"}, everyClient, &log)
 	if err != nil || off.AtEnd() != nil || len(off.Observers) > 0 {
 		t.Errorf("usage is metered without the setting, %v", err)
 	}
@@ -78,11 +78,11 @@ func TestRequestsAreMetered(t *testing.T) {
 }
 
 func TestQuotasAreCheckedAtTheStart(t *testing.T) {
-	_, err := Open(Config{Root: t.TempDir(), Token: "t", Quotas: write(t, `{"quotas": [{"name": "rate", "tenant": "*", "requests": 10}]}`)}, &bytes.Buffer{})
+	_, err := Open(Config{Root: t.TempDir(), Token: "t", Quotas: write(t, `{"quotas": [{"name": "rate", "tenant": "*", "requests": 10}]}`)}, everyClient, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), `quotas: parse the quotas: quota "rate": per is missing`) {
 		t.Errorf("got %v", err)
 	}
-	env, err := Open(Config{Root: t.TempDir(), Token: "t", Quotas: write(t, `{"quotas": [{"name": "rate", "tenant": "*", "requests": 10, "per": "1s"}]}`)}, &bytes.Buffer{})
+	env, err := Open(Config{Root: t.TempDir(), Token: "t", Quotas: write(t, `{"quotas": [{"name": "rate", "tenant": "*", "requests": 10, "per": "1s"}]}`)}, everyClient, &bytes.Buffer{})
 	if err != nil || env.Quotas == nil || env.ready(t.Context()) != nil {
 		t.Errorf("got %v", err)
 	}
