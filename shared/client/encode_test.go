@@ -164,7 +164,10 @@ func settle(req any) {
 		req.Alterations[0].VirtualColumn = nil
 	case *dataapi.UpdateRequest:
 		req.Updates = [][]string{{"a", "1"}}
+	case *queryapi.AnalyzePlanRequest:
+		req.Part = "" // plans are of whole queries
 	case *queryapi.ExplainPlanRequest:
+		req.Query.Part = ""
 		req.Query.Common = protocol.Common{}
 	case *queryapi.ReadBlobRequest:
 		req.RowID = "3"

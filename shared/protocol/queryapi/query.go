@@ -1,7 +1,6 @@
 package queryapi
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"tiltyard/shared/protocol"
@@ -103,9 +102,9 @@ type Request struct {
 	WithRowID     bool           `json:"with_row_id"`
 	protocol.LogUse
 
-	// Part is a part of a large query, from another instance of the service, in its own format. It stands for all fields but
-	// the id and the branch.
-	Part json.RawMessage `json:"part,omitzero"`
+	// Part is a part of a large query, as JSON from another instance of the service. It stands for all fields but the id and
+	// the branch.
+	Part string `json:"part"`
 }
 
 // OrderBy is one key of a sort.
@@ -217,6 +216,9 @@ func (r *ExplainPlanRequest) Validate() error {
 	if r.Query == nil {
 		return protocol.Errorf(protocol.InvalidInput, "query is required")
 	}
+	if r.Query.Part != "" {
+		return errPartPlan
+	}
 	r.Query.Common = r.Common
 	if r.Branch == "" {
 		r.Branch = r.Query.Branch
@@ -228,6 +230,17 @@ func (r *ExplainPlanRequest) Validate() error {
 // is a string.
 type AnalyzePlanRequest struct {
 	Request
+}
+
+// errPartPlan is the error of a request for the plan of a part.
+var errPartPlan = protocol.Errorf(protocol.InvalidInput, "part is of QueryTable only; plans are of whole queries")
+
+// Validate checks the query.
+func (r *AnalyzePlanRequest) Validate() error {
+	if r.Part != "" {
+		return errPartPlan
+	}
+	return r.Request.Validate()
 }
 
 // Plan tells how a query is answered, as lines of text. On the wire it is one string.

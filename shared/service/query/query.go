@@ -14,7 +14,7 @@ import (
 // Query returns rows of a table or a view: all rows, rows that match a filter or a text, the
 // rows nearest to a vector, or the best of the last two.
 func (s *Service) Query(ctx context.Context, req *queryapi.Request) (*protocol.Rows, error) {
-	if req.Part != nil {
+	if req.Part != "" {
 		return s.part(ctx, req)
 	}
 	return tables.Rows(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
@@ -24,7 +24,7 @@ func (s *Service) Query(ctx context.Context, req *queryapi.Request) (*protocol.R
 
 // part runs a part of a query whose other parts other instances run.
 func (s *Service) part(ctx context.Context, req *queryapi.Request) (*protocol.Rows, error) {
-	part, err := query.ParsePart(req.Part)
+	part, err := query.ParsePart([]byte(req.Part))
 	if err != nil {
 		return nil, err
 	}

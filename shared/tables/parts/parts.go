@@ -93,7 +93,7 @@ func (c *Caller) call(ctx context.Context, id []string, branch string, p *query.
 	if err != nil {
 		return nil, err
 	}
-	rows, err := to.QueryTable(ctx, &queryapi.Request{Common: protocol.Common{ID: id}, Branch: branch, Part: text})
+	rows, err := to.QueryTable(ctx, &queryapi.Request{Common: protocol.Common{ID: id}, Branch: branch, Part: string(text)})
 	if err != nil {
 		return nil, refusal(err)
 	}
