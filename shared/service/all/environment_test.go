@@ -18,10 +18,10 @@ import (
 // Configuration is read in one place. Tests may read the environment, and so may the
 // gateway's library, which the platform configures, and what stands in for the platform. The examples of
 // functions see the variables that their declarations give them, and the command line those of its user. A
-// server learns from its environment which socket it was started with.
+// server learns from its environment which socket it was started with, and the clients of AWS what each SDK reads there.
 func TestBootAloneReadsTheEnvironment(t *testing.T) {
 	const root = "../../.."
-	configured := []string{root + "/shared/boot", root + "/local/standins/lambda", root + "/local/tools/functionbench", root + "/local/guest", root + "/local/server/handover", root + "/local/command"}
+	configured := []string{root + "/shared/boot", root + "/local/standins/lambda", root + "/local/tools/functionbench", root + "/local/guest", root + "/local/server/handover", root + "/local/command", root + "/shared/storage/cloud"}
 	files := 0
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {

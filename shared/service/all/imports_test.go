@@ -292,7 +292,7 @@ func TestFunctionsContainTheClientsThatTheyUse(t *testing.T) {
 	const services = "github.com/aws/aws-sdk-go-v2/service/"
 	usual := "dynamodb s3 sqs"
 	clients := map[string]string{
-		"default": "s3", "query": "s3", "table": usual + " sts", "view": usual + " kms", "stream": usual + " kms sts",
+		"default": "s3", "query": "dynamodb s3", "table": usual + " sts", "view": usual + " kms", "stream": usual + " kms sts",
 		"worker": usual + " kms eventbridge lambda",
 	}
 	for _, p := range listPackages(t) {
