@@ -128,7 +128,9 @@ func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 	}
 	s.network.place(props)
 	f := awslambda.NewFunction(s.Stack, jsii.String(id+"Function"), props)
-	s.letCall(id, n, props.Role, f)
+	if s.asks(n) && name == queryFunction {
+		s.callsItself(id, props.Role, f)
+	}
 	if s.config.Provisioned == 0 || n.worker {
 		return f
 	}
@@ -152,24 +154,19 @@ func (c Config) reserved(n needs) *float64 {
 // queryFunction is the function that runs the parts of queries: its own, and those of functions after it.
 const queryFunction = "query"
 
-// letCall permits a function to have the query function run parts of queries, unless it is in a private network, which has
-// no way to Lambda. The policy is beside the role, because a function waits for the policies within its role, and the query
-// function calls itself.
-func (s *Service) letCall(id string, n needs, role awsiam.IRole, f awslambda.IFunction) {
-	if !n.asks || s.network != nil {
-		return
-	}
-	called := f.FunctionArn()
-	if asked := s.Functions[queryFunction]; asked != nil {
-		called = asked.FunctionArn()
-	}
+// callsItself permits the query function to call itself. The policy is beside the role, because a function waits for the
+// policies within its role.
+func (s *Service) callsItself(id string, role awsiam.IRole, f awslambda.IFunction) {
 	awsiam.NewPolicy(s.Stack, jsii.String(id+"RoleParts"), &awsiam.PolicyProps{
 		Roles: &[]awsiam.IRole{role},
 		Statements: &[]awsiam.PolicyStatement{awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-			Actions: jsii.Strings("lambda:InvokeFunction"), Resources: &[]*string{called},
+			Actions: jsii.Strings("lambda:InvokeFunction"), Resources: &[]*string{f.FunctionArn()},
 		})},
 	})
 }
+
+// asks reports whether a function has parts of queries run, which needs a way to Lambda. A private network has none.
+func (s *Service) asks(n needs) bool { return n.asks && s.network == nil }
 
 // memory returns the memory of a function in MiB.
 func (s *Service) memory(n needs) int {
@@ -201,7 +198,7 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 			env[variable] = &value
 		}
 	}
-	if n.asks && s.network == nil {
+	if s.asks(n) {
 		env["TILTYARD_PARTS"] = jsii.String("lambda")
 		if asked := s.Functions[queryFunction]; asked != nil {
 			env["TILTYARD_PARTS"] = join("lambda:", asked.FunctionName())
@@ -289,6 +286,9 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	}
 	if n.enqueues {
 		allow([]*string{s.storage.Jobs.QueueArn()}, "sqs:SendMessage")
+	}
+	if asked := s.Functions[queryFunction]; s.asks(n) && asked != nil {
+		allow([]*string{asked.FunctionArn()}, "lambda:InvokeFunction")
 	}
 	if n.worker && s.storage.HeavyJobs != nil {
 		allow([]*string{s.storage.HeavyJobs.QueueArn()}, "sqs:SendMessage")

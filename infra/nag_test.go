@@ -99,8 +99,8 @@ var exceptions = []exception{
 // exceptionsNIST are those of NIST 800-53, whose rules also ask for what AwsSolutions leaves open.
 var exceptionsNIST = []exception{
 	{
-		rule: "NIST.800.53.R5-IAMNoInlinePolicy", resource: `(\w+Role(/DefaultPolicy/Resource)?|(Containers/TaskDef|HeavyTask)/ExecutionRole/DefaultPolicy/Resource)`,
-		reason: "Each role has one policy for one function, and goes with it. Policies that several roles share would give each of them the rights of the others.",
+		rule: "NIST.800.53.R5-IAMNoInlinePolicy", resource: `(\w+Role(/DefaultPolicy/Resource|Parts/Resource)?|(Containers/TaskDef|HeavyTask)/ExecutionRole/DefaultPolicy/Resource)`,
+		reason: "Each role has one policy for one function, and goes with it; that of the function which calls itself has a second one. Policies that several roles share would give each of them the rights of the others.",
 	},
 	{
 		rule: "NIST.800.53.R5-LambdaDLQ", resource: `\w+Function/Resource`,

@@ -105,7 +105,10 @@ func TestExecutorsAreCalledByTheWorker(t *testing.T) {
 		for _, s := range statements(p["PolicyDocument"]) {
 			if slices.Contains(texts(s["Action"]), "lambda:InvokeFunction") && !strings.HasPrefix(id, "Clock") {
 				name, _, _ := strings.Cut(id, "Role")
-				called[name] = append(called[name], texts(s["Resource"])...)
+				// Functions of the stack, which run parts of queries, have no text as their ARN.
+				if arns := texts(s["Resource"]); len(arns) > 0 {
+					called[name] = append(called[name], arns...)
+				}
 			}
 		}
 	}
