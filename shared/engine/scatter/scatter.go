@@ -143,10 +143,12 @@ func (s *Scatter[T]) start(ctx context.Context, cancel context.CancelCauseFunc, 
 		calls.Go(func() {
 			answer, err := s.repeated(ctx, part)
 			<-slots
-			ends[part] <- outcome[T]{answer, err}
 			if err != nil {
+				// The error of the part that failed first counts. Those of the others say that they were cancelled.
 				cancel(err)
+				err = context.Cause(ctx)
 			}
+			ends[part] <- outcome[T]{answer, err}
 		})
 	}
 }

@@ -136,6 +136,22 @@ func TestPassingErrorsAreRepeatedAndOthersEndTheScatter(t *testing.T) {
 	})
 }
 
+// A later part fails while an earlier one is called, which is then cancelled.
+func TestTheErrorIsThatOfThePartThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w world
+		s := scatter.New(options, 4, w.call(func(ctx context.Context, part, _ int) error {
+			if part == 3 {
+				return errFinal
+			}
+			return sleep(ctx, time.Hour)
+		}))
+		if n, err := gather(t, t.Context(), s); n != 0 || !errors.Is(err, errFinal) {
+			t.Errorf("got %d answers, error %v; want the error of the last part", n, err)
+		}
+	})
+}
+
 func TestASlowCallIsMadeOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w world

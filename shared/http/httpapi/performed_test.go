@@ -57,7 +57,9 @@ func TestPerformedOperationsAreAudited(t *testing.T) {
 		told := newTold(&service{}, Options{})
 		told.handler = Handler([]Route{Arrow("ExecuteStatement", func(ctx context.Context, _ *queryapi.StatementRequest) (*protocol.Rows, error) {
 			op, _ := operations.Lookup(performed)
-			Performs(ctx, op, []string{"a", "t"})
+			if err := Performs(ctx, op, []string{"a", "t"}); err != nil {
+				return nil, err
+			}
 			return nil, &protocol.Error{Code: protocol.TableNotFound}
 		})}, told.handler.(*handler).Options)
 		request{path: "/v1/sql", body: `{"query":"DELETE FROM a.t WHERE true"}`, header: map[string]string{"Authorization": "Bearer " + testToken}}.do(t, told.handler)
