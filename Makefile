@@ -43,7 +43,7 @@ test: tiltyard .venv/ready ## run the Go tests, and the real clients against the
 # Only make test-e2e runs all engine cases against the server, and only make test-go simulates more
 # worlds. The build of SeaweedFS runs at low priority beside the other checks. The stores are tested alone at the end,
 # because beside other work their servers lose races that they should win.
-test-all: export E2E_MANY = 5
+test-all: export E2E_MANY = 11
 test-all: export SIMULATION = -short
 test-all: ## run all checks: also lint, races, the functions, other clients, stores and the stacks; an hour
 	scripts/beside.sh 'nice -n 19 scripts/seaweedfs.sh || :' $(MAKE) docs lint test-go test-arm64 test-infra test-e2e test-clients test-stacks

@@ -7,7 +7,7 @@ the same there, and each kind of operation has its own tests, which all run. Of 
 as engine the first case alone runs there, which shows that the engine works over that store. Of tests
 that are marked as many one in MANY cases runs, always the same.
 With --brief most of these are left out against the local server as well, and tests that are
-marked as slow. With E2E_MANY=5 the local server is asked one in five of these cases.
+marked as slow. With E2E_MANY=11 the local server is asked one in eleven of these cases.
 """
 
 from __future__ import annotations
