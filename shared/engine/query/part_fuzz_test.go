@@ -19,7 +19,7 @@ func FuzzParsePart(f *testing.F) {
 		}
 		again, err := json.Marshal(p)
 		if err != nil {
-			t.Skip() // a query for words may be longer than its limits
+			return // a query for words may be longer than its limits
 		}
 		same, err := query.ParsePart(again)
 		if err != nil {

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -89,8 +90,9 @@ type division struct {
 	*Spread
 	part  Part // of all parts
 	parts [][]Stretch
-	here  func(context.Context, *Part) (*protocol.Rows, error) // runs a part in this process
-	one   sync.Mutex                                           // held by the part that runs here
+	warn  func(ctx context.Context, message string, about ...slog.Attr) // may be nil
+	here  func(context.Context, *Part) (*protocol.Rows, error)          // runs a part in this process
+	one   sync.Mutex                                                    // held by the part that runs here
 }
 
 // divide divides a scan, or returns nil if it is to be done here. If the filter can use an index, it asks the index first,
@@ -113,7 +115,7 @@ func (p *Planner) divide(ctx context.Context, r condition.Relation, opts *snapsh
 		opts.Among, part.Unindexed = nil, true
 	}
 	run := func(ctx context.Context, part *Part) (*protocol.Rows, error) { return p.Part(ctx, r, part) }
-	v := &division{Spread: p.Spread, here: run, part: part, parts: p.Spread.cut(d, *opts, size)}
+	v := &division{Spread: p.Spread, warn: p.Policy.Warn, here: run, part: part, parts: p.Spread.cut(d, *opts, size)}
 	v.part.Format, v.part.Version, v.part.Time = partFormat, d.Version(), r.Time
 	return v, nil
 }
@@ -222,7 +224,11 @@ func (v *division) each(ctx context.Context, step *explain.Step, take func(batch
 	taken := false
 	for answer, err := range calls.All(ctx) {
 		if err != nil {
-			return !taken && v.Here != nil && v.Here(err), err
+			here = !taken && v.Here != nil && v.Here(err)
+			if here && v.warn != nil {
+				v.warn(ctx, "a query that is divided runs as a whole", slog.Any("error", err))
+			}
+			return here, err
 		}
 		taken = true
 		sum.Requests += answer.Usage.Requests

@@ -59,7 +59,7 @@ var mayImport = map[string]string{
 	"shared/events/changefeed":               "protocol/auth catalog events/outbox events/outbox/forward storage/format jobs storage/objectstore protocol storage/record jobs/transaction",
 	"shared/jobs":                            "process/tally process/tracing storage/format process/memory jobs protocol jobs/transaction process/backoff storage/outage protocol/auth storage/objectstore",
 	"shared/tables":                          "process/tally events/changefeed protocol/auth catalog engine =engine/udf jobs/idempotency jobs lance/dataset lance/manifest jobs/multipart storage/objectstore protocol storage/record sql jobs/transaction tables/vending tables/parts tables/stores",
-	"shared/tables/parts":                    "client engine/query engine/scatter protocol protocol/auth storage/cloud tables/stores",
+	"shared/tables/parts":                    "client engine/query engine/scatter process/memory protocol protocol/auth storage/cloud tables/stores",
 	"shared/work":                            "events/changefeed protocol/auth catalog engine index/fulltext engine/udf index jobs lance/dataset lance/indexmeta storage/objectstore protocol storage/record catalog/secretbox tables jobs/transaction engine/view work storage/outage",
 	"shared/tables/stores":                   "protocol/auth =engine/udf jobs storage/objectstore storage/record tables/vending",
 	"shared/work/doctor":                     "catalog engine events/outbox lance/dataset storage/objectstore protocol storage/record tables jobs/transaction",

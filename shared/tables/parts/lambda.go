@@ -13,10 +13,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"tiltyard/shared/process/memory"
 )
 
 // maxEventBytes is Lambda's limit for the event of a synchronous call, and for its response.
@@ -69,12 +72,50 @@ func (v *invoking) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	// The limit is that of Lambda, which sends nothing longer.
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxEventBytes+1<<20))
+	// Many answers of a query may wait at the same time. Each is in memory as it came, as text, and decoded, until it is read.
+	size := answer.ContentLength
+	if size < 0 || size > maxAnswerBytes {
+		size = maxAnswerBytes
+	}
+	held, err := memory.Take(r.Context(), 3*size)
+	if err != nil {
+		return nil, err
+	}
+	out, err := v.read(r, answer)
+	if err != nil {
+		held.Release()
+		return nil, err
+	}
+	if err := held.Resize(r.Context(), out.ContentLength); err != nil {
+		held.Release()
+		return nil, err
+	}
+	out.Body = &freeing{ReadCloser: out.Body, free: sync.OnceFunc(held.Release)}
+	return out, nil
+}
+
+// maxAnswerBytes is more than Lambda sends.
+const maxAnswerBytes = maxEventBytes + 1<<20
+
+// read reads the response of Lambda.
+func (v *invoking) read(r *http.Request, answer *http.Response) (*http.Response, error) {
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswerBytes))
 	if err != nil {
 		return nil, err
 	}
 	return responseOf(r, answer, body)
+}
+
+// freeing is the body of an answer whose memory is freed when it is closed.
+type freeing struct {
+	io.ReadCloser
+	free func()
+}
+
+// Close frees the memory.
+func (f *freeing) Close() error {
+	f.free()
+	return f.ReadCloser.Close()
 }
 
 // eventOf returns a request as an event.

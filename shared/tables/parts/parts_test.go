@@ -13,9 +13,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine/query"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/storage/cloud"
@@ -29,7 +30,7 @@ var part = &query.Part{Format: 1, Version: 7, Kind: "count", Query: &query.Query
 // answer is a stream with a count, and with what the part took unless it is of an older release.
 func answer(t *testing.T, count int64, older bool) []byte {
 	t.Helper()
-	b := array.NewInt64Builder(memory.DefaultAllocator)
+	b := array.NewInt64Builder(arrowmemory.DefaultAllocator)
 	b.Append(count)
 	schema := arrow.NewSchema([]arrow.Field{{Name: "count", Type: arrow.PrimitiveTypes.Int64}}, nil)
 	rows := &protocol.Rows{Schema: schema}
@@ -102,12 +103,19 @@ func TestAPartIsARequestOfItsCaller(t *testing.T) {
 		}
 		return map[string]any{"statusCode": 200, "headers": map[string]string{"content-type": "application/vnd.apache.arrow.stream"}, "body": base64.StdEncoding.EncodeToString(answer(t, 42, false)), "isBase64Encoded": true}
 	})
-	a, err := spreadTo("lambda:query", s.URL).Call(auth.WithToken(t.Context(), "token"), part)
+	budget := memory.NewBudget(64<<20, 64<<20)
+	share := budget.Open()
+	defer share.Close()
+	a, err := spreadTo("lambda:query", s.URL).Call(memory.WithShare(auth.WithToken(t.Context(), "token"), share), part)
 	if err != nil {
 		t.Fatal(err)
 	}
+	waiting := budget.Usage().Held
 	if n := counted(t, a); n != 42 || a.Usage.Requests != 5 || a.Usage.Bytes != 6 {
 		t.Errorf("got %d, usage %+v", n, a.Usage)
+	}
+	if held := budget.Usage().Held; waiting == 0 || held != 0 {
+		t.Errorf("%d bytes are held while the answer waits, and %d after it was read; want some, and none", waiting, held)
 	}
 }
 
