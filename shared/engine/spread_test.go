@@ -349,6 +349,14 @@ func TestBadPartsAreRefused(t *testing.T) {
 		"no query":           {func(p *query.Part) { p.Query = nil }, protocol.InvalidInput},
 		"no rows":            {func(p *query.Part) { p.Stretches = nil }, protocol.InvalidInput},
 		"rows the wrong way": {func(p *query.Part) { p.Stretches = []query.Stretch{{From: 3, To: 2}} }, protocol.InvalidInput},
+		"a limit below 0":    {func(p *query.Part) { p.Query = &query.Query{Limit: new(int64(-1))} }, protocol.InvalidInput},
+		"an offset":          {func(p *query.Part) { p.Query = &query.Query{Offset: 1} }, protocol.InvalidInput},
+		"vectors that differ": {func(p *query.Part) {
+			p.Kind, p.Query = "nearest", &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{1, 2, 3, 4}, {1}}}}
+		}, protocol.InvalidInput},
+		"an unknown metric": {func(p *query.Part) {
+			p.Kind, p.Query = "nearest", &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{1, 2, 3, 4}}, Metric: new(vector.Metric(99))}}
+		}, protocol.InvalidInput},
 		"nearest to nothing": {func(p *query.Part) { p.Kind = "nearest" }, protocol.InvalidInput},
 	} {
 		p := good

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -67,12 +68,35 @@ func ParsePart(text []byte) (*Part, error) {
 	if n := p.Query.Nearest; (n == nil || len(n.Vectors) == 0) == (p.Kind == nearest) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "part: kind %q with another query", p.Kind)
 	}
+	if err := p.Query.check(); err != nil {
+		return nil, err
+	}
 	for _, s := range p.Stretches {
 		if s.From < 0 || s.From >= s.To {
 			return nil, protocol.Errorf(protocol.InvalidInput, "part: rows %d to %d of fragment %d", s.From, s.To, s.Fragment)
 		}
 	}
 	return p, nil
+}
+
+// check refuses what no division sends: whoever may query can send a part.
+func (q *Query) check() error {
+	if q.Limit != nil && *q.Limit < 0 || q.Offset != 0 {
+		return protocol.Errorf(protocol.InvalidInput, "part: a limit below 0, or an offset")
+	}
+	n := q.Nearest
+	if n == nil {
+		return nil
+	}
+	if n.Metric != nil && !slices.Contains([]vector.Metric{vector.L2, vector.Cosine, vector.Dot, vector.Hamming}, *n.Metric) {
+		return protocol.Errorf(protocol.InvalidInput, "part: metric %d", *n.Metric)
+	}
+	for _, v := range n.Vectors {
+		if len(v) == 0 || len(v) != len(n.Vectors[0]) {
+			return protocol.Errorf(protocol.InvalidInput, "part: vectors of %d and %d dimensions", len(n.Vectors[0]), len(v))
+		}
+	}
+	return nil
 }
 
 // viewOf identifies the view of a relation.
