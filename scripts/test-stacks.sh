@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run scripts/test-stack.sh and scripts/test-localstack.sh in parallel, both with the tests of
-# stack-tests.txt; the whole suite has already run against the same functions behind another gateway. Each script waits
+# Run scripts/test-stack.sh and scripts/test-localstack.sh in parallel, the first with the tests of
+# stack-tests.txt and the second with a part of them; the whole suite has already run against the same functions behind another gateway. Each script waits
 # most of the time for its stand-in for AWS, which computes on one core.
 set -eu
 cd "$(dirname "$0")/.."

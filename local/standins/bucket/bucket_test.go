@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/s3store"
+	"tiltyard/shared/storage/objectstore/storetest"
+)
+
+// opened serves a bucket in memory, and returns its address and a store in it.
+func opened(t *testing.T) (url string, s *s3store.Store) {
+	t.Helper()
+	server := httptest.NewServer(away(newBucket("lake", memstore.New()), 0, 0))
+	t.Cleanup(server.Close)
+	client, err := s3store.NewClient(aws.Config{
+		BaseEndpoint: &server.URL,
+		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err = s3store.New(client, "lake", "root", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server.URL, s
+}
+
+func TestContract(t *testing.T) {
+	checks := flag.Lookup("rapid.checks")
+	before := checks.Value.String()
+	t.Cleanup(func() { _ = checks.Value.Set(before) })
+	if err := checks.Value.Set("10"); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Run(t, func(t *testing.T) objectstore.Store {
+		_, s := opened(t)
+		return s
+	})
+}
+
+func TestRequestsAndBytesAreCounted(t *testing.T) {
+	url, s := opened(t)
+	if _, err := s.Put(t.Context(), "k", make([]byte, 1000), objectstore.Condition{IfAbsent: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.GetRanges(t.Context(), "k", objectstore.Range{Offset: 10, Length: 300}, objectstore.Range{Offset: -5}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := takenFrom(t, url), (taken{map[string]int{"PUT": 1, "GET": 2}, 305, 1000}); got.BytesRead != want.BytesRead ||
+		got.BytesWritten != want.BytesWritten || !maps.Equal(got.Requests, want.Requests) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if again := takenFrom(t, url); len(again.Requests) > 0 {
+		t.Errorf("taken twice: %+v", again)
+	}
+}
+
+func takenFrom(t *testing.T, url string) (counted taken) {
+	t.Helper()
+	answer, err := http.Get(url + "/-/taken")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if err := json.NewDecoder(answer.Body).Decode(&counted); err != nil {
+		t.Fatal(err)
+	}
+	return counted
+}
