@@ -19,7 +19,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda docs console screenshots look check test test-all bench bench-peers bench-bulk bench-tenants bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
+.PHONY: help release run run-lambda docs console screenshots look check test test-all bench bench-peers bench-bulk bench-tenants bench-scale bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,10 @@ bench-bulk: tiltyard .venv-peers/ready ## create and index ten million vectors, 
 
 bench-tenants: tiltyard .venv/ready ## what a tenant beyond its quota costs another one
 	env E2E_BINARY=$(CURDIR)/bin/tiltyard PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/bench_tenants.py $(ARGS)
+
+bench-scale: build .venv/ready ## large queries by eight functions over a bucket 20 ms away: ARGS='--rows 100000000 --documents 10000000'
+	go build -ldflags '-s -w' -o bin/bucket ./local/standins/bucket
+	scripts/ministack.sh env E2E_BINARY=$(CURDIR)/bin/tiltyard PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/bench_scale.py $(ARGS)
 
 bench-functions: build ## measure cold starts and calls of the built functions
 	scripts/bench-functions.sh $(ARGS)

@@ -12,6 +12,15 @@ type taken struct {
 	Requests     map[string]int `json:"requests"` // GET, PUT, HEAD, DELETE, POST, LIST
 	BytesRead    int64          `json:"bytes_read"`
 	BytesWritten int64          `json:"bytes_written"`
+	Spans        []span         `json:"spans"`
+}
+
+// A span is when a request came and when all of its answer was written, in seconds of the clock of the system,
+// and the bytes of the answer.
+type span struct {
+	Began float64 `json:"began"`
+	Ended float64 `json:"ended"`
+	Bytes int64   `json:"bytes"`
 }
 
 // A counter counts requests, and hands over what it has counted.
@@ -20,7 +29,8 @@ type counter struct {
 	now taken
 }
 
-func (c *counter) add(kind string, read, written int64) {
+func (c *counter) add(kind string, began time.Time, read, written int64) {
+	ended := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now.Requests == nil {
@@ -29,7 +39,10 @@ func (c *counter) add(kind string, read, written int64) {
 	c.now.Requests[kind]++
 	c.now.BytesRead += read
 	c.now.BytesWritten += written
+	c.now.Spans = append(c.now.Spans, span{seconds(began), seconds(ended), read})
 }
+
+func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 func (c *counter) take() taken {
 	c.mu.Lock()
@@ -52,14 +65,14 @@ func away(bucket http.Handler, latency time.Duration, rate float64) http.Handler
 		_ = json.NewEncoder(w).Encode(counted.take()) // the caller may have gone
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		kind := r.Method
+		came, kind := time.Now(), r.Method
 		if r.URL.Query().Has("list-type") {
 			kind = "LIST"
 		}
 		time.Sleep(latency)
 		paced := &pacedWriter{ResponseWriter: w, rate: rate, began: time.Now()}
 		bucket.ServeHTTP(paced, r)
-		counted.add(kind, paced.written, max(r.ContentLength, 0))
+		counted.add(kind, came, paced.written, max(r.ContentLength, 0))
 	})
 	return mux
 }
