@@ -117,6 +117,30 @@ func (t *Table) Count(ctx context.Context, at AsOf, predicate string) (RowCount,
 	})
 }
 
+// Groups makes groups of the rows of a query in parts that run elsewhere, or returns nil if the query is not divided; see
+// [query.Planner.Groups].
+func (t *Table) Groups(ctx context.Context, at AsOf, q *query.Query, g *query.Groups, tell func(string)) (*protocol.Rows, error) {
+	return Read(ctx, t, at.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
+		if t.spread == nil {
+			return nil, nil //nolint:nilnil // not divided
+		}
+		if err := wal.Check(d, at.Log); err != nil {
+			return nil, err
+		}
+		relation, err := condition.RelationOf(ctx, d, t.view)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := t.planner().Groups(ctx, relation, q, g, tell)
+		if rows == nil || err != nil {
+			return nil, err
+		}
+		rows.Version = int64(d.Version())
+		rows.Batches = t.Reading(ctx, d, rows.Batches)
+		return rows, nil
+	})
+}
+
 // planner returns the planner of the table's queries.
 func (t *Table) planner() *query.Planner {
 	if t.spread == nil {

@@ -358,6 +358,9 @@ func TestBadPartsAreRefused(t *testing.T) {
 			p.Kind, p.Query = "nearest", &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{1, 2, 3, 4}}, Metric: new(vector.Metric(99))}}
 		}, protocol.InvalidInput},
 		"nearest to nothing": {func(p *query.Part) { p.Kind = "nearest" }, protocol.InvalidInput},
+		"no groups":          {func(p *query.Part) { p.Kind = "groups" }, protocol.InvalidInput},
+		"groups of nothing":  {func(p *query.Part) { p.Kind, p.Groups = "groups", new(query.Groups) }, protocol.InvalidInput},
+		"groups of a count":  {func(p *query.Part) { p.Groups = &query.Groups{Keys: []int{0}} }, protocol.InvalidInput},
 	} {
 		p := good
 		c.change(&p)
@@ -376,6 +379,21 @@ func TestBadPartsAreRefused(t *testing.T) {
 		_, err := table.Part(t.Context(), &p)
 		if (err == nil) != (kind == "rows") {
 			t.Errorf("kind %s: got %v", kind, err)
+		}
+	}
+	for name, groups := range map[string]*query.Groups{
+		"a key that is no column":       {Keys: []int{3}},
+		"an argument that is no column": {Calls: []query.Call{{Function: "sum", Args: []int{-1}}}},
+		"a filter that is no column":    {Calls: []query.Call{{Function: "count", Filter: new(9)}}},
+		"a filter of another type":      {Calls: []query.Call{{Function: "count", Filter: new(0)}}},
+		"an unknown function":           {Calls: []query.Call{{Function: "total", Args: []int{0}}}},
+		"a key of another type":         {Keys: []int{2}},
+	} {
+		p := good
+		p.Kind, p.Version, p.Groups = "groups", 5, groups
+		_, err := table.Part(t.Context(), &p)
+		if code := protocol.CodeOf(err); code != protocol.InvalidInput && code != protocol.Unsupported {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 	if !slices.Contains([]protocol.Code{protocol.TableVersionNotFound}, protocol.CodeOf(func() error { p := good; p.Version = 99; _, err := table.Part(t.Context(), &p); return err }())) {

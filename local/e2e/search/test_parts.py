@@ -102,6 +102,27 @@ def test_orders_and_statements(servers):
 
 
 @beside
+def test_groups_of_statements(servers):
+    server, other, place = servers
+    native, wire = lance.dataset(place / "t.lance"), Wire(server.url, server.token)
+    before = queries_answered(other)
+    for statement in (
+        "SELECT name, count(*) AS n, min(id) AS low, max(text) AS high, avg(id) AS mean FROM {} GROUP BY name ORDER BY name",
+        "SELECT sum(id) AS s, count(name) AS n FROM {} WHERE id % 7 = 3",
+        "SELECT id % 10 AS d, sum(id) AS s FROM {} WHERE text > '8' GROUP BY id % 10 HAVING count(*) > 5 ORDER BY d",
+        "SELECT DISTINCT name FROM {} ORDER BY name DESC LIMIT 3",
+    ):
+        answer = wire.post("/v1/sql", {"query": statement.format("t")})
+        want = pa.Table.from_batches(native.sql(statement.format("dataset")).build().to_batch_records())
+        assert answer.status == 200 and answer.table.num_rows == want.num_rows > 0, statement
+        for got, row in zip(answer.table.to_pylist(), want.to_pylist()):
+            assert got == pytest.approx(row), statement
+    plan = wire.post("/v1/sql", {"query": "EXPLAIN ANALYZE SELECT name, sum(id) FROM t GROUP BY name"}).table["plan"][0].as_py()
+    assert "Group:" in plan and " parts=" in plan and "slowest_part=" in plan, plan
+    assert queries_answered(other) > before + 20
+
+
+@beside
 def test_queries_and_commits_at_the_same_time(servers):
     """A query reads one version: it has all rows of a commit or none."""
     server, _, outside = servers

@@ -133,7 +133,7 @@ func (s *tableSort) keysElsewhere(ctx context.Context, opts *snapshot.ScanOption
 		return nil, err
 	}
 	keys := sortkey.NewSorter(ctx, limit, sortBytes)
-	here, err := divided.each(s.read.Reading(ctx), s.read, func(batch arrow.RecordBatch) error {
+	here, err := divided.each(s.read.Reading(ctx), toStep(s.read), func(batch arrow.RecordBatch) error {
 		part, err := keysOf(batch)
 		if err == nil {
 			err = keys.Add(part)

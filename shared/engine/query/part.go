@@ -37,6 +37,8 @@ const (
 	first Kind = "first"
 	// matching: the columns of the query. The rows that match the filter, in the order of the table.
 	matching Kind = "rows"
+	// grouped: the keys and the results of the calls of [Groups], a row for each group of the rows that match.
+	grouped Kind = "groups"
 )
 
 // A Part is a query of a part of the rows of one version.
@@ -49,6 +51,7 @@ type Part struct {
 	View      string    `json:"view,omitempty"`
 	Kind      Kind      `json:"kind"`
 	Query     *Query    `json:"query"`               // in the names of the table, not of the view
+	Groups    *Groups   `json:"groups,omitempty"`    // of the rows; nil for other kinds
 	Unindexed bool      `json:"unindexed,omitempty"` // no index helps with the filter
 	Stretches []Stretch `json:"stretches"`
 }
@@ -67,6 +70,9 @@ func ParsePart(text []byte) (*Part, error) {
 	}
 	if n := p.Query.Nearest; (n == nil || len(n.Vectors) == 0) == (p.Kind == nearest) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "part: kind %q with another query", p.Kind)
+	}
+	if g := p.Groups; (g == nil || len(g.Keys)+len(g.Calls) == 0) == (p.Kind == grouped) {
+		return nil, protocol.Errorf(protocol.InvalidInput, "part: kind %q with other groups", p.Kind)
 	}
 	if err := p.Query.check(); err != nil {
 		return nil, err
@@ -154,6 +160,8 @@ func (p *Planner) Part(ctx context.Context, r condition.Relation, part *Part) (*
 		return here.firstPart(ctx, r, part)
 	case matching:
 		return here.matchingPart(ctx, r, part)
+	case grouped:
+		return here.groupedPart(ctx, r, part)
 	}
 	return nil, protocol.Errorf(protocol.Unsupported, "part: kind %.40q", part.Kind)
 }
@@ -278,7 +286,7 @@ func (p *Planner) Count(ctx context.Context, r condition.Relation, predicate str
 	}
 	if divided != nil {
 		rows := int64(0)
-		here, err := divided.each(ctx, nil, func(batch arrow.RecordBatch) error {
+		here, err := divided.each(ctx, func(string, any) {}, func(batch arrow.RecordBatch) error {
 			if !batch.Schema().Equal(countSchema) {
 				return fmt.Errorf("the answer of a part has the columns %v", batch.Schema())
 			}

@@ -36,7 +36,7 @@ func (s *tableScan) rowsElsewhere(ctx context.Context, opts *snapshot.ScanOption
 				}
 			}
 		}
-		here, err := divided.each(s.read.Reading(ctx), s.read, func(batch arrow.RecordBatch) error {
+		here, err := divided.each(s.read.Reading(ctx), toStep(s.read), func(batch arrow.RecordBatch) error {
 			if !batch.Schema().Equal(s.out.schema) {
 				return fmt.Errorf("the answer of a part has the columns %v", batch.Schema())
 			}

@@ -162,7 +162,7 @@ func (s *vectorSearch) measureElsewhere(ctx context.Context, opts *snapshot.Scan
 	}
 	defer held.Release()
 	best := s.target.newTopKs(s.k, s.bounds)
-	here, err := divided.each(ctx, s.read, func(batch arrow.RecordBatch) error {
+	here, err := divided.each(ctx, toStep(s.read), func(batch arrow.RecordBatch) error {
 		return hitsOf(batch, len(best), func(h found) { best[h.query].Add(h.Distance, h.RowID) })
 	})
 	if here || err != nil {

@@ -208,9 +208,9 @@ func (s *Spread) describe(step *explain.Step, d *dataset.Dataset, opts func() sn
 	}))
 }
 
-// each calls the parts, and then take with the batches of their answers, in the order of the rows. It adds its
-// measurements to the plan step, if there is one. here is true if nothing can run elsewhere; take was not called then.
-func (v *division) each(ctx context.Context, step *explain.Step, take func(batch arrow.RecordBatch) error) (here bool, err error) {
+// each calls the parts, and then take with the batches of their answers, in the order of the rows. At the end it calls tell
+// with its measurements, for the plan. here is true if nothing can run elsewhere; take was not called then.
+func (v *division) each(ctx context.Context, tell func(what string, value any), take func(batch arrow.RecordBatch) error) (here bool, err error) {
 	calls := scatter.New(v.Options, len(v.parts), func(ctx context.Context, i int) (*Answered, error) {
 		part := v.part
 		part.Stretches = v.parts[i]
@@ -238,13 +238,19 @@ func (v *division) each(ctx context.Context, step *explain.Step, take func(batch
 			return false, err
 		}
 	}
-	if step == nil {
-		return false, nil
-	}
 	stats := calls.Stats()
-	step.WithMore("parts_requests=%d", sum.Requests).WithMore("parts_bytes_read=%d", sum.Bytes).WithMore("parts_elapsed=%s", sum.Took).
-		WithMore("slowest_part=%s", stats.Slowest).WithMore("repeated_parts=%d", stats.Repeated).WithMore("doubled_parts=%d", stats.Doubled)
+	tell("parts_requests", sum.Requests)
+	tell("parts_bytes_read", sum.Bytes)
+	tell("parts_elapsed", sum.Took)
+	tell("slowest_part", stats.Slowest)
+	tell("repeated_parts", stats.Repeated)
+	tell("doubled_parts", stats.Doubled)
 	return false, nil
+}
+
+// toStep adds the measurements of parts to a step of the plan.
+func toStep(step *explain.Step) func(what string, value any) {
+	return func(what string, value any) { step.WithMore("%s=%v", what, value) }
 }
 
 // runHere runs a part in this process, one at a time. Without it, queries that occupy all instances would wait for each

@@ -36,9 +36,17 @@ type measures map[step]*measure
 type measure struct {
 	rows, batches int64
 	took          time.Duration
+	note          string // what else is to be told
 }
 
 type measuresKey struct{}
+
+// tell adds a note to a step, if the query is analyzed.
+func tell(ctx context.Context, s step, note string) {
+	if all, analyzed := ctx.Value(measuresKey{}).(measures); analyzed && all[s] != nil {
+		all[s].note = note
+	}
+}
 
 // batchesOf yields the batches of a step, and measures it if the query is analyzed. Steps of one query run one after the other.
 func batchesOf(ctx context.Context, s step) iter.Seq2[arrow.RecordBatch, error] {
@@ -87,6 +95,14 @@ func (w *writer) explain(ctx context.Context, s step) error {
 		w.measured = fmt.Sprintf(" rows=%d batches=%d time=%s", m.rows, m.batches, m.took.Round(time.Microsecond))
 	}
 	return s.explain(ctx, w)
+}
+
+// note returns the note of a step that has run, after a space.
+func (w *writer) note(s step) string {
+	if m := w.measures[s]; m != nil && m.note != "" {
+		return " " + m.note
+	}
+	return ""
 }
 
 // step writes a step. What it returns writes the steps below it.

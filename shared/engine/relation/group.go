@@ -7,11 +7,8 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine/internal/grouping"
-	"tiltyard/shared/process/memory"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
@@ -24,6 +21,8 @@ type group struct {
 	of   *plan.Grouping
 	text string
 	out  *arrow.Schema
+
+	parted *parted // nil if parts cannot make the groups
 }
 
 // An aggregation finds keys and calls of aggregate functions in expressions, and replaces them by columns.
@@ -119,7 +118,8 @@ func (a *aggregation) step(from step) (*group, error) {
 		fields = append(fields, arrow.Field{Name: c.name, Type: g.of.Items[i].Type(), Nullable: g.of.Items[i].Nullable()})
 	}
 	g.out = arrow.NewSchema(fields, nil)
-	return g, nil
+	g.parted, err = a.parted(g, items)
+	return g, err
 }
 
 // plain adds a column if there is none, as for count(*), so that batches have rows.
@@ -167,51 +167,21 @@ func (g *group) prune(names) { g.from.prune(all(g.from.schema())) }
 
 func (g *group) rows(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		table := grouping.New(ctx, g.of)
-		defer table.Close()
-		seen := uint64(0)
-		for batch, err := range batchesOf(ctx, g.from) {
-			if err == nil {
-				err = g.add(ctx, table, batch, seen)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			seen += uint64(batch.NumRows())
+		of, from := g.of, batchesOf(ctx, g.from)
+		parts, err := g.elsewhere(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
 		}
-		for batch, err := range each(table.Groups(ctx), func(batch arrow.RecordBatch) (arrow.RecordBatch, func(), error) {
-			columns, held, err := evaluated(ctx, g.of.Items, batch)
-			if err != nil {
-				return nil, nil, err
-			}
-			return array.NewRecordBatch(g.out, columns, batch.NumRows()), held.Release, nil
-		}) {
-			if !yield(batch, err) || err != nil {
+		if parts != nil {
+			of, from = g.parted.merge, parts.Batches
+		}
+		for batch, err := range grouping.Rows(ctx, of, g.out, from) {
+			if !yield(batch, err) {
 				return
 			}
 		}
 	}
-}
-
-// add adds the rows of a batch to the groups. Their numbers stand for row ids.
-func (g *group) add(ctx context.Context, table *grouping.Table, batch arrow.RecordBatch, first uint64) error {
-	part, share, err := memory.Within(ctx)
-	if err != nil {
-		return err
-	}
-	defer share.Close()
-	if err := share.Take(part, 8*batch.NumRows()); err != nil {
-		return err
-	}
-	ids := array.NewUint64Builder(arrowmemory.DefaultAllocator)
-	ids.Reserve(int(batch.NumRows()))
-	for i := range uint64(batch.NumRows()) {
-		ids.UnsafeAppend(first + i)
-	}
-	fields := append(batch.Schema().Fields(), arrow.Field{Name: "", Type: arrow.PrimitiveTypes.Uint64})
-	columns := append(append([]arrow.Array{}, batch.Columns()...), ids.NewArray())
-	return table.Add(part, array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, batch.NumRows()))
 }
 
 func (g *group) explain(ctx context.Context, w *writer) error {
@@ -219,5 +189,5 @@ func (g *group) explain(ctx context.Context, w *writer) error {
 	for _, f := range g.out.Fields()[len(g.of.Keys):] {
 		calls = append(calls, f.Name)
 	}
-	return w.step("Group: by=[%s] calls=[%s]", g.text, strings.Join(calls, ", "))(ctx, g.from)
+	return w.step("Group: by=[%s] calls=[%s]%s", g.text, strings.Join(calls, ", "), w.note(g))(ctx, g.from)
 }

@@ -79,15 +79,20 @@ func (s *scan) push(condition syntax.Expr) (bool, error) {
 	if s.query != nil {
 		return false, nil
 	}
-	s.where = append(s.where, renamed(condition, func(column string) string {
+	s.where = append(s.where, s.ofTable(condition))
+	return true, nil
+}
+
+// ofTable returns an expression over the columns of the scan with the names that the table has for them.
+func (s *scan) ofTable(e syntax.Expr) syntax.Expr {
+	return renamed(e, func(column string) string {
 		for i, c := range s.columns {
 			if c == column {
 				return s.stored.Field(i).Name
 			}
 		}
 		return column
-	}))
-	return true, nil
+	})
 }
 
 // prune leaves out columns. Rows without a column are counted by the smallest.

@@ -20,6 +20,7 @@ var mayImport = map[string]string{
 	"functions":                              "events/changefeed boot catalog http/console events/outbox/forward/awstarget engine/udf/executor/lambdaexec engine/udf/wasm/host http/httpapi/apigateway jobs service tables jobs/transaction work storage/record/dynamorecord catalog/secretbox/kmskeys",
 	"local/standins/gateway":                 "protocol",
 	"local/standins/runtimeapi":              "",
+	"local/standins/bucket":                  "storage/objectstore",
 	"local/standins/lambda":                  "standins/gateway storage/objectstore/s3store protocol storage/record/dynamorecord standins/runtimeapi",
 	"local/tools/functionbench":              "storage/objectstore/s3store standins/runtimeapi",
 	"local/tools/figures":                    "",
@@ -151,7 +152,7 @@ var mayImport = map[string]string{
 	"shared/engine/enginetest":  "process/memory =engine engine/computed engine/evolution engine/query lance/dataset storage/objectstore protocol index/vector",
 
 	"shared/engine/internal/explain":   "arrow/take storage/objectstore",
-	"shared/engine/query":              "process/memory engine/internal/condition engine/internal/document engine/internal/explain engine/apierror engine/internal/prefilter engine/internal/annsearch engine/scatter index/fulltext arrow/take index lance storage/objectstore protocol arrow/sortkey sql index/vector",
+	"shared/engine/query":              "process/memory engine/internal/condition engine/internal/document engine/internal/explain engine/internal/grouping engine/apierror engine/internal/prefilter engine/internal/annsearch engine/scatter index/fulltext arrow/take index lance storage/objectstore protocol arrow/sortkey sql index/vector",
 	"shared/engine/internal/condition": "engine/apierror engine/internal/prefilter engine/selection lance/dataset lance/schema protocol sql",
 	"shared/arrow/take/rowchunks":      "process/memory",
 	"shared/engine/indexbuild":         "engine/internal/document index/fulltext index lance protocol",
@@ -215,7 +216,7 @@ var mayImport = map[string]string{
 var onlyIn = map[string]string{
 	"github.com/cedar-policy": "shared/protocol/auth",
 	"golang.org/x/term":       "local/command",
-	"net/http":                "shared/http/httpapi shared/protocol/auth shared/boot shared/client shared/http/console shared/protocol shared/service/all/alltest shared/storage/objectstore/s3store shared/engine/udf/executor shared/events/outbox/forward shared/process/tracing local/server local/standins/gateway local/tools/openapi local/standins/runtimeapi local/standins/lambda shared/storage/cloud local/tools/clientgen local/mcp local/flightsql shared/tables/parts",
+	"net/http":                "shared/http/httpapi shared/protocol/auth shared/boot shared/client shared/http/console shared/protocol shared/service/all/alltest shared/storage/objectstore/s3store shared/engine/udf/executor shared/events/outbox/forward shared/process/tracing local/server local/standins/gateway local/tools/openapi local/standins/runtimeapi local/standins/lambda local/standins/bucket shared/storage/cloud local/tools/clientgen local/mcp local/flightsql shared/tables/parts",
 	"github.com/aws":          "shared/tables/parts shared/tables/stores shared/boot shared/catalog/secretbox/kmskeys shared/engine/udf/executor/lambdaexec shared/http/httpapi/apigateway shared/jobs/sqsqueue shared/events/outbox/forward/awstarget shared/storage/objectstore/s3store shared/storage/record/dynamorecord shared/tables/vending/stsvendor local/standins/gateway local/standins/lambda local/tools/functionbench shared/storage/cloud",
 	"github.com/awslabs":      "shared/http/httpapi/apigateway",
 	"github.com/spf13/cobra":  "local/command local/server",

@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/engine/relation"
 	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/protocol"
@@ -156,6 +157,17 @@ func (s *source) Rows(ctx context.Context, q *syntax.Query) (*protocol.Rows, err
 			return nil, err
 		}
 		return p.project(found), nil
+	})
+}
+
+// Groups makes groups of the rows of a query in parts that run elsewhere.
+func (s *source) Groups(ctx context.Context, q *syntax.Query, g *query.Groups, tell func(string)) (*protocol.Rows, error) {
+	return read(ctx, s, q, func(ctx context.Context, rows *engine.Table, p *plan, at engine.AsOf) (*protocol.Rows, error) {
+		found, err := rows.Groups(ctx, at, queryOf(&p.request), g, tell)
+		if found != nil {
+			found.Batches = p.placing(found.Batches)
+		}
+		return found, err
 	})
 }
 

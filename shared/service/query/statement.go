@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"strconv"
 
@@ -176,9 +177,9 @@ func (p *plan) project(rows *protocol.Rows) *protocol.Rows {
 	metadata := rows.Schema.Metadata()
 	schema := arrow.NewSchema(fields, &metadata)
 	return &protocol.Rows{Schema: schema, Version: rows.Version, Batches: func(yield func(arrow.RecordBatch, error) bool) {
-		for batch, err := range rows.Batches {
+		for batch, err := range p.placing(rows.Batches) {
 			if err != nil {
-				yield(nil, p.placed(err))
+				yield(nil, err)
 				return
 			}
 			columns := make([]arrow.Array, len(at))
@@ -193,6 +194,17 @@ func (p *plan) project(rows *protocol.Rows) *protocol.Rows {
 			}
 		}
 	}}
+}
+
+// placing moves the places of errors of batches, as placed does.
+func (p *plan) placing(batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for batch, err := range batches {
+			if !yield(batch, p.placed(err)) {
+				return
+			}
+		}
+	}
 }
 
 // textRow is an answer of one text, the plan of a query.
