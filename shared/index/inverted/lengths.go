@@ -23,12 +23,13 @@ func newMeasure(of *partition) measure {
 	return measure{of: of, pages: pages[*lengthPage]{name: "lengths", bits: lengthBits, make: newLengthPage}, last: -1, most: leastAhead}
 }
 
-// A read of lengths takes leastAhead to mostAhead pages, twice as many as the one before. The first are few, because
+// A read of lengths takes leastAhead to mostAhead pages, moreAhead times as many as the one before. The first are few, because
 // a search can skip most documents once it has found enough good ones. All are within farAhead documents and in at most
 // mostApart groups: of more, datafile would read the gaps, too.
 const (
 	leastAhead = 16
-	mostAhead  = 256
+	moreAhead  = 4
+	mostAhead  = 1024
 	farAhead   = 1 << 23
 	mostApart  = 32
 )
@@ -88,7 +89,7 @@ func (m *measure) length(ctx context.Context, document int64, next *upcoming) (u
 			numbers = numbers[:i]
 		}
 	}
-	m.most = min(2*m.most, mostAhead)
+	m.most = min(moreAhead*m.most, mostAhead)
 	if err := m.pages.load(ctx, m.of, m.of.columns.Fields[1:2], numbers); err != nil {
 		return 0, err
 	}

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// readers bounds the concurrent requests of one GetRanges.
-	readers = 32
+	// readers bounds the concurrent requests of one GetRanges. A search by an index of vectors needs some fifty.
+	readers = 64
 	// changes bounds the restarts of a GetRanges after the object was replaced between its requests.
 	changes = 20
 )
