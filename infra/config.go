@@ -31,6 +31,7 @@ type Config struct {
 	Stream         bool     // stream: answers beyond 6 MB, as they are made: by a REST API, or beside an HTTP API by the URL of a function
 	Vending        bool     // vending: describing a table gives temporary credentials for its data to those who may read it
 	VendTags       bool     // vend-tags: the sessions of these credentials have tags, so that policies of your own buckets and keys may depend on the tenant, the table and the caller; needs vending
+	VendTrail      bool     // vend-trail: CloudTrail records, in a bucket of its own, what is read and written with these credentials, which the service does not see; needs vending
 	Secrets        bool     // secrets: a key of KMS that seals secrets, the values for functions
 	EventTarget    string   // event-target: where events are forwarded to; needs events, and makes an alarm
 	EventKey       string   // event-key: object with the key, of 16 bytes or more, that requests to a webhook are signed with
@@ -109,6 +110,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 		Stream:         r.flag("stream"),
 		Vending:        r.flag("vending"),
 		VendTags:       r.flag("vend-tags"),
+		VendTrail:      r.flag("vend-trail"),
 		Secrets:        r.flag("secrets"),
 		Executors:      r.executors("executors"),
 		EventTarget:    r.eventTarget("event-target"),
@@ -166,6 +168,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 	r.forbid(r.value("reserve-stream") != "" && !c.streamURL(), "reserve-stream: there is a StreamUrl only by stream and gateway=http")
 	r.forbid(c.BackupDays == 0 && (c.BackupCopy != "" || c.BackupLock != "none"), "backup-copy, backup-lock: there are no backups by backup-days=0")
 	r.forbid(c.VendTags && !c.Vending, "vend-tags: needs vending, whose credentials have the tags")
+	r.forbid(c.VendTrail && !c.Vending, "vend-trail: needs vending, whose credentials it watches")
 	r.forbid(c.Domain != "" && c.Certificate == "", "domain: needs a certificate")
 	r.forbid(c.Image != "" && c.Certificate == "", "image: its load balancer needs a certificate")
 	r.forbid(r.rows > uint64(goMemory(c.DataMemory))<<20, "cache-bytes, memory-bytes: together more than data-memory leaves to the program")

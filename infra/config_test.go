@@ -61,6 +61,7 @@ func TestConfigurationTellsAllThatIsWrong(t *testing.T) {
 		{"events for a webhook", map[string]any{"events": "urn:a", "event-target": "https://x.example/hook", "event-key": "s3://rules/key"}, nil},
 		{"forwarding without events", map[string]any{"event-target": queueARN}, []string{"event-target: needs events"}},
 		{"a webhook without a key", map[string]any{"events": "urn:a", "event-target": "https://x.example/hook"}, []string{"need each other"}},
+		{"a trail without credentials", map[string]any{"vend-trail": "true"}, []string{"vend-trail: needs vending"}},
 		{"tags without credentials", map[string]any{"vend-tags": "true"}, []string{"vend-tags: needs vending"}},
 		{"a key without a webhook", map[string]any{"events": "urn:a", "event-key": "s3://rules/key"}, []string{"event-key: needs a webhook"}},
 		{"a webhook over plain HTTP", map[string]any{"events": "urn:a", "event-target": "http://127.0.0.1/", "event-key": "s3://rules/key"}, []string{"event-target: must be the ARN"}},

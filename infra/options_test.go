@@ -23,6 +23,32 @@ func environments(service template) map[string]map[string]any {
 	return found
 }
 
+func TestATrailWatchesVendedCredentials(t *testing.T) {
+	_, service := synthesize(t, map[string]any{"vending": "true"})
+	if got := service.all("AWS::CloudTrail::Trail"); len(got) > 0 {
+		t.Errorf("there is a trail without the option: %v", got)
+	}
+	_, service = synthesize(t, map[string]any{"vending": "true", "vend-trail": "true"})
+	trails := service.all("AWS::CloudTrail::Trail")
+	if len(trails) != 1 {
+		t.Fatalf("got %d trails, want 1", len(trails))
+	}
+	for _, trail := range trails {
+		if trail["EventSelectors"] != nil {
+			t.Errorf("it records other events: %v", trail["EventSelectors"])
+		}
+		text, err := json.Marshal(trail["AdvancedEventSelectors"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`["Data"]`, `"AWS::S3::Object"`, "VendRole", "assumed-role"} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("the events of the trail are %s, without %s", text, want)
+			}
+		}
+	}
+}
+
 func TestVendedCredentialsAreThoseOfOneRole(t *testing.T) {
 	_, service := synthesize(t, map[string]any{"vending": "true", "kms": "true", "allow-locations": "s3://lake/tables"})
 	const vend = "VendRole"
