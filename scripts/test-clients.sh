@@ -37,6 +37,8 @@ if [ -z "${LANCEDB_CRATE:-}" ]; then
 else
 	scripts/crate.sh local/clients/lancedb || missing lancedb-crate
 fi
+[ -n "${CLUSTER_ROWS:-}" ] ||
+	echo '*** Ray, Spark and Daft on clusters of four workers, which take some minutes each, are NOT tested: CLUSTER_ROWS=20000 tests them ***' >&2
 # Older clients use the other packages of the environment, which may have no pip of its own.
 pip="$clients/bin/python -m pip"
 $pip --version >/dev/null 2>&1 || pip="${PYTHON:-python3} -m pip --python $clients/bin/python"

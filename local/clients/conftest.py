@@ -37,6 +37,14 @@ def installed():
     return check
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Prints what tests have measured, which processes of pytest-xdist cannot."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, text in report.user_properties:
+            if name == "figures":
+                terminalreporter.line(text)
+
+
 @pytest.fixture
 def managed_space(server) -> str:
     """A namespace in which the catalog decides which versions of new tables exist."""
