@@ -12,8 +12,9 @@ import recipes
 
 CLIENTS = ["daft", "duckdb", "langchain", "llamaindex", "ray"]
 
-# The workers of Ray otherwise give way to all else that runs here, and start for minutes.
-ENVIRONMENT = {"RAY_worker_niceness": "0"}
+# The workers of Ray otherwise give way to all else that runs here, and start for minutes. A cluster of another
+# test (test_clusters.py) is not to be used.
+ENVIRONMENT = {"RAY_worker_niceness": "0", "RAY_ADDRESS": "local"}
 
 
 @pytest.mark.seconds(600)  # Ray starts half a dozen processes, each of which imports a lot
