@@ -29,7 +29,7 @@ FOLDER = pathlib.Path(__file__).parent / "cluster"
 ROOT = FOLDER.parents[2]
 sys.path.insert(0, str(FOLDER))
 
-from points import DIMENSION, rows_of
+from points import DIMENSION, WORKERS, rows_of
 
 ROWS = int(os.environ.get("CLUSTER_ROWS", "0"))
 SECONDS = 3600
@@ -160,7 +160,7 @@ class Work:
 
     def check_maintenance(self, wire) -> None:
         """Maintenance merges the segments that the cluster has built, and then compacts the files, in several runs:
-        only files with the same segments are compacted."""
+        only files with the same segments are compacted. A segment that is four times larger than the next stays."""
         rows = self.remote().count_rows()
         for _ in range(MAINTENANCE):
             report = maintain(wire, "$".join(self.path), compact=True, indices=True)
@@ -168,8 +168,8 @@ class Work:
                 break
         remote = self.remote()
         assert remote.count_rows() == rows
-        assert {remote.index_stats(index.name).num_indices for index in remote.list_indices()} == {1}
-        assert len(self.native().get_fragments()) == 1
+        assert max(remote.index_stats(index.name).num_indices for index in remote.list_indices()) < WORKERS
+        assert len(self.native().get_fragments()) < WORKERS
         self.check()
 
 
