@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	cryptorand "crypto/rand"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 
 	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/catalog"
+	answers "tiltyard/shared/catalog/result"
 	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/jobs"
 	"tiltyard/shared/jobs/idempotency"
@@ -81,9 +83,13 @@ func (w *world) start(name string, skew time.Duration) *instance {
 	}
 	stores := tables.Stores{Objects: roots, Records: items, Now: now, CacheBytes: 1 << 20}
 	options := httpapi.Options{
-		Verifier: verifier, Ledger: idempotency.Open(stores.Records, now), Now: now, Timeout: requestTimeout,
+		Verifier: auth.Chain{verifier, reader{w}}, Ledger: idempotency.Open(stores.Records, now), Now: now, Timeout: requestTimeout,
+		Results: answers.Open(roots, now, 1<<20),
 	}
 	w.bugs.options(&options)
+	if w.divides {
+		stores.Parts = w.calling(i)
+	}
 	mux := http.NewServeMux()
 	worker := &jobs.Worker{
 		Starter: *jobs.NewStarter(transaction.Open(w.bugs.records(items), now), outbox{i}), Kinds: map[string]jobs.Kind{countKind: counting(i)},
@@ -101,6 +107,7 @@ func (w *world) start(name string, skew time.Duration) *instance {
 		mux.Handle("/", httpapi.Handler(all.Routes(stores, arrowipc.Limits{}), options))
 	}
 	mux.Handle(sweepPath, sweeper{catalog.Open(roots, now)})
+	mux.Handle(rightPath, giver{w})
 	mux.Handle("/jobs/", jobHandler(i, worker, now))
 	i.handler = w.bugs.handler(mux)
 	w.mu.Lock()
@@ -149,15 +156,18 @@ func (w *world) connect(i *instance, now func() time.Time) (objectstore.Store, r
 
 // A request is one of a client.
 type request struct {
-	path string
-	body []byte
-	key  string // Idempotency-Key, if any
+	path   string
+	body   []byte
+	key    string            // Idempotency-Key, if any
+	header map[string]string // instead of those of a client
+	token  string            // instead of that of all
 }
 
 // A response is what a client gets; the zero status means that it gets nothing.
 type response struct {
 	status int
 	body   []byte
+	kind   string // Content-Type
 }
 
 // serve sends a request to the instance and waits for the response.
@@ -165,20 +175,27 @@ func (i *instance) serve(who string, r request) response {
 	done := make(chan response, 1)
 	go func() {
 		defer func() {
-			if cause := recover(); cause != nil && cause != http.ErrAbortHandler {
+			switch cause := recover(); cause {
+			case nil:
+			case http.ErrAbortHandler:
+				done <- response{} // the connection ends within the answer
+			default:
 				panic(cause)
 			}
 		}()
 		ctx := context.WithValue(context.Background(), whoKey{}, who)
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, r.path, bytes.NewReader(r.body))
-		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Authorization", "Bearer "+cmp.Or(r.token, token))
 		req.Header.Set("User-Agent", "simulation")
 		if r.key != "" {
 			req.Header.Set("Idempotency-Key", r.key)
 		}
+		for name, value := range r.header {
+			req.Header.Set(name, value)
+		}
 		answer := httptest.NewRecorder()
 		i.handler.ServeHTTP(answer, req)
-		done <- response{answer.Code, answer.Body.Bytes()}
+		done <- response{answer.Code, answer.Body.Bytes(), answer.Header().Get("Content-Type")}
 	}()
 	select {
 	case r := <-done:

@@ -14,8 +14,9 @@ type sent struct {
 	url    *url.URL
 	header http.Header
 	body   []byte
-	text   string // see String
-	by     string // the operation that it belongs to: see [whoKey]
+	text   string   // see String
+	by     string   // the operation that it belongs to: see [whoKey]
+	call   callKind // of one instance by another
 }
 
 // isRecord reports whether it is one to DynamoDB.

@@ -62,9 +62,10 @@ type domain struct {
 	finale func(c *client)     // does everything once more
 
 	// Domains of work in jobs have workers, and a witness of what these make; see workers_test.go.
-	works  bool
-	upkeep func(c *client) // what is done long after the finale, when files are old
-	look   func(o *witness) func(ctx context.Context, t *engine.Table, d *dataset.Dataset) (wrong string)
+	works   bool
+	divides bool            // its queries run as parts, see calls_test.go
+	upkeep  func(c *client) // what is done long after the finale, when files are old
+	look    func(o *witness) func(ctx context.Context, t *engine.Table, d *dataset.Dataset) (wrong string)
 }
 
 var domains = []domain{names, rows, versions, refs, transactions, jobRuns}
@@ -100,6 +101,9 @@ func simulate(t *testing.T, seed uint64, about []domain, planted bug) (r result)
 		w.bugs = planted
 		if planted.odds != nil {
 			planted.odds(&w.odds)
+		}
+		if w.divides = about[0].divides; w.divides {
+			w.odds.crowded, w.odds.slow = int(seed/2%3*100), int(seed%4*60)
 		}
 		if w.works = about[0].works; w.works {
 			w.witness.look = about[0].look(w.witness)

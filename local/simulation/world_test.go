@@ -45,11 +45,16 @@ type world struct {
 	queue       *queue // of jobs, see jobs_test.go
 
 	works   bool     // there are workers, see workers_test.go
+	divides bool     // queries run as parts, see calls_test.go
 	witness *witness // of versions
 	wrong   string   // what the witness has found
 
 	record    func(event) // into the history
 	wrongCall string      // what a function has found, see functions_test.go
+
+	callees [3]*instance   // that run parts of queries
+	running map[string]int // calls by part
+	revoked bool           // the reader has no right now
 }
 
 // odds are the chances of faults, each of one request to storage, in thousandths.
@@ -62,6 +67,7 @@ type odds struct {
 	freeze            int // the instance, with all that it has asked
 	leap              int // of time, past the leases
 	resend, twice     int // of requests to instances: again without an answer; two at once
+	crowded, slow     int // of calls of parts: no instance is free; the answer comes late
 	skew              time.Duration
 }
 
@@ -83,7 +89,8 @@ type parked struct {
 	instance *instance
 	sent     *sent // nil of a client
 	grant    chan verdict
-	gone     bool // nobody waits for it any more
+	gone     bool      // nobody waits for it any more
+	until    time.Time // it does not happen before
 }
 
 // compare puts what waits in an order that depends on nothing but what it is.
@@ -98,6 +105,7 @@ func (p *parked) compare(other *parked) int {
 type verdict struct {
 	answer answer
 	err    error
+	by     []*instance // that run what was called
 }
 
 var (
@@ -109,7 +117,7 @@ var (
 func newWorld(seed uint64) *world {
 	w := &world{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), bucket: newBucket(), table: newTable(),
-		lateBy: map[string]int{}, clock: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
+		lateBy: map[string]int{}, running: map[string]int{}, clock: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	w.odds = newOdds(w.rng)
 	w.queue, w.witness = newQueue(seed), newWitness(w)
@@ -254,7 +262,7 @@ func (w *world) choose() (*parked, *sent) {
 	}
 	able := make([]*parked, 0, len(w.parked))
 	for _, p := range w.parked {
-		if p.instance == nil || !w.clock.Before(p.instance.frozen) {
+		if !w.clock.Before(p.until) && (p.instance == nil || !w.clock.Before(p.instance.frozen)) {
 			able = append(able, p)
 		}
 	}
@@ -277,6 +285,8 @@ func (w *world) decide(p *parked) {
 	case p.instance.deadNow():
 		p.grant <- verdict{err: errDied}
 	case p.instance.plan != nil && p.instance.plan(w, p):
+	case p.sent.call != noCall:
+		w.decideCall(p)
 	case w.fault(o.crash):
 		w.note("%s: DIES BEFORE IT", p.who)
 		w.kill(p)
@@ -401,6 +411,9 @@ func (w *world) calmDown() {
 	w.calm = true
 	for _, i := range w.instances {
 		i.frozen = time.Time{}
+	}
+	for _, p := range w.parked {
+		p.until = time.Time{}
 	}
 }
 

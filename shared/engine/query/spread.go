@@ -92,7 +92,26 @@ type division struct {
 	parts [][]Stretch
 	warn  func(ctx context.Context, message string, about ...slog.Attr) // may be nil
 	here  func(context.Context, *Part) (*protocol.Rows, error)          // runs a part in this process
-	one   sync.Mutex                                                    // held by the part that runs here
+	one   chan struct{}                                                 // has room for the part that runs here
+	place whereabouts
+}
+
+// A whereabouts settles whether a query runs as parts or as a whole. Instances of two releases may answer its parts.
+type whereabouts struct {
+	mu      sync.Mutex
+	settled bool
+	nowhere error // why it runs as a whole; nil if it runs as parts
+}
+
+// settle settles it, unless it is settled: nowhere is the error that parts can run nowhere, or nil. It returns what is
+// settled.
+func (p *whereabouts) settle(nowhere error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.settled {
+		p.settled, p.nowhere = true, nowhere
+	}
+	return p.nowhere
 }
 
 // divide divides a scan, or returns nil if it is to be done here. If the filter can use an index, it asks the index first,
@@ -115,7 +134,7 @@ func (p *Planner) divide(ctx context.Context, r condition.Relation, opts *snapsh
 		opts.Among, part.Unindexed = nil, true
 	}
 	run := func(ctx context.Context, part *Part) (*protocol.Rows, error) { return p.Part(ctx, r, part) }
-	v := &division{Spread: p.Spread, warn: p.Policy.Warn, here: run, part: part, parts: p.Spread.cut(d, *opts, size)}
+	v := &division{Spread: p.Spread, warn: p.Policy.Warn, here: run, part: part, parts: p.Spread.cut(d, *opts, size), one: make(chan struct{}, 1)}
 	v.part.Format, v.part.Version, v.part.Time = partFormat, d.Version(), r.Time
 	return v, nil
 }
@@ -214,23 +233,16 @@ func (v *division) each(ctx context.Context, tell func(what string, value any), 
 	calls := scatter.New(v.Options, len(v.parts), func(ctx context.Context, i int) (*Answered, error) {
 		part := v.part
 		part.Stretches = v.parts[i]
-		answer, err := v.Call(ctx, &part)
-		if err != nil && v.Busy != nil && v.Busy(err) {
-			return v.runHere(ctx, &part)
-		}
-		return answer, err
+		return v.run(ctx, &part)
 	})
 	var sum Usage
-	taken := false
 	for answer, err := range calls.All(ctx) {
 		if err != nil {
-			here = !taken && v.Here != nil && v.Here(err)
-			if here && v.warn != nil {
-				v.warn(ctx, "a query that is divided runs as a whole", slog.Any("error", err))
+			if here = v.isNowhere(err); here {
+				v.report(ctx, "a query that is divided runs as a whole", err)
 			}
 			return here, err
 		}
-		taken = true
 		sum.Requests += answer.Usage.Requests
 		sum.Bytes += answer.Usage.Bytes
 		sum.Took += answer.Usage.Took
@@ -253,13 +265,49 @@ func toStep(step *explain.Step) func(what string, value any) {
 	return func(what string, value any) { step.WithMore("%s=%v", what, value) }
 }
 
+// run runs a part elsewhere, or here if no instance is free. If the first thing that is known is that parts can run
+// nowhere, that is the error of the query, which then runs as a whole. Once there is another answer, such a part runs here.
+func (v *division) run(ctx context.Context, part *Part) (*Answered, error) {
+	answer, err := v.Call(ctx, part)
+	switch {
+	case v.isNowhere(err):
+		if err := v.place.settle(err); err != nil {
+			return nil, err
+		}
+		v.report(ctx, "a part of a query runs where the query does", err)
+		return v.runHere(ctx, part)
+	case err == nil:
+		if err := v.place.settle(nil); err != nil {
+			answer.Close()
+			return nil, err
+		}
+	case v.Busy != nil && v.Busy(err):
+		if err := v.place.settle(nil); err != nil {
+			return nil, err
+		}
+		return v.runHere(ctx, part)
+	}
+	return answer, err
+}
+
+// isNowhere reports whether an error means that no part can run elsewhere.
+func (v *division) isNowhere(err error) bool { return err != nil && v.Here != nil && v.Here(err) }
+
+// report logs why something runs here.
+func (v *division) report(ctx context.Context, message string, err error) {
+	if v.warn != nil {
+		v.warn(ctx, message, slog.Any("error", err))
+	}
+}
+
 // runHere runs a part in this process, one at a time. Without it, queries that occupy all instances would wait for each
 // other's parts.
 func (v *division) runHere(ctx context.Context, part *Part) (*Answered, error) {
-	v.one.Lock()
-	defer v.one.Unlock()
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	select {
+	case v.one <- struct{}{}:
+		defer func() { <-v.one }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	rows, err := v.here(ctx, part)
 	if err != nil {
