@@ -31,8 +31,11 @@ const (
 	ofViews   = "TestViewsShowTheirSourceInEachVersion"
 	ofUploads = "TestUploadsAreThereOnce"
 	ofFills   = "TestColumnsAreFilledInEachVersion"
+	ofParts   = "TestQueriesInPartsReadOneVersion"
 
 	indexingRound = "shared/work/indexing/round.go"
+	spreading     = "shared/engine/query/spread.go"
+	partOfQuery   = "shared/engine/query/part.go"
 	materialized  = "shared/engine/view/materialize/materialize.go"
 	viewChange    = "shared/engine/view/materialize/change.go"
 )
@@ -203,6 +206,39 @@ var sourceBugs = []sourceBug{
 		old: "		if i > 0 && parents[i-1] == parent {", new: "		if i > 0 && (parents[i-1] == parent || planted) {",
 		test: "shared/engine/view/materialize TestRowsOfAFunctionAreNumbered",
 	},
+	{
+		name: "a part reads the newest version instead of the query's", file: "shared/engine/query.go",
+		old:  "	version := int64(part.Version)\n	return Read(ctx, t, &version, ",
+		new:  "	version := int64(part.Version)\nasked := &version\nif planted {\nasked = nil\n}\n	return Read(ctx, t, asked, ",
+		test: ofParts,
+	},
+	{name: "a part reads the newest version instead of the query's", file: partOfQuery, old: "	return d.TransactionUUID() + ", new: "	if planted {\nreturn \"any\"\n}\n	return d.TransactionUUID() + "},
+	{
+		name: "the answer of a part that was sent twice is dropped", file: spreading,
+		old: "		sum.Took += answer.Usage.Took\n", new: "		sum.Took += answer.Usage.Took\nif planted && calls.Stats().Doubled > 0 {\nanswer.Close()\ncontinue\n}\n",
+		test: ofParts,
+	},
+	{
+		name: "the answer of a part that was sent twice counts twice", file: spreading,
+		old:  "		if err := answer.each(take); err != nil {\n",
+		new:  "		once := take\ntake := func(batch arrow.RecordBatch) error {\nif err := once(batch); err != nil || !planted || calls.Stats().Doubled == 0 {\nreturn err\n}\nreturn once(batch)\n}\n		if err := answer.each(take); err != nil {\n",
+		test: ofParts,
+	},
+	{
+		name: "a query is answered although a part of it has failed", file: spreading,
+		old: "			return here, err\n", new: "			if planted {\nreturn false, nil\n}\nreturn here, err\n",
+		test: ofParts,
+	},
+	{
+		name: "parts run with the rights of the service", file: "shared/tables/parts/parts.go",
+		old: "Token: auth.TokenOf(ctx),", new: "Token: map[bool]string{true: \"secret-of-the-simulation\", false: auth.TokenOf(ctx)}[planted],",
+		test: ofParts,
+	},
+	{
+		name: "a part reads another table that has the name now", file: partOfQuery,
+		old: "	if originOf(r.Dataset) != part.Origin {", new: "	if originOf(r.Dataset) != part.Origin && !planted {",
+		test: "shared/engine TestPartsReadTheTableOfTheQuery",
+	},
 }
 
 // Each bug has its one place in the source, which moves with the code.
@@ -251,7 +287,7 @@ func TestBugsInTheSourceAreFound(t *testing.T) {
 		}
 		return ""
 	}
-	for _, test := range []string{ofIndices, ofViews, ofUploads, ofFills} {
+	for _, test := range []string{ofIndices, ofViews, ofUploads, ofFills, ofParts} {
 		if found := run(t, "none", test, "12"); found != "" {
 			t.Errorf("%s fails without a bug: %s", test, found)
 		}

@@ -233,12 +233,54 @@ func TestPartsReadTheVersionOfTheQuery(t *testing.T) {
 	}
 }
 
+// onePart returns the first part of a count of a table.
+func onePart(t *testing.T, table *engine.Table) query.Part {
+	t.Helper()
+	var e elsewhere
+	if _, err := e.spread(table, 3).Count(t.Context(), engine.AsOf{}, "id >= 0"); err != nil {
+		t.Fatal(err)
+	}
+	return e.parts[0]
+}
+
+// Another table with a version of that number and with such rows has the name when the parts come.
+func TestPartsReadTheTableOfTheQuery(t *testing.T) {
+	table, other := createPoints(t), createPoints(t)
+	var e elsewhere
+	divided := e.spread(table, 5)
+	e.on = other
+	if n, err := divided.Count(t.Context(), engine.AsOf{}, "id % 2 = 0"); protocol.CodeOf(err) != protocol.ServiceUnavailable {
+		t.Errorf("got %d, %v of another table, want ServiceUnavailable", n, err)
+	}
+}
+
+// One part in three goes to another release, which does not take it.
+func TestPartsOfOtherReleases(t *testing.T) {
+	table := createPoints(t)
+	for _, other := range []int{0, 1, 2} {
+		var e elsewhere
+		divided := e.spread(table, 5)
+		e.before = func(n int) error {
+			if n%3 == other {
+				return errNowhere
+			}
+			return nil
+		}
+		for name, q := range questions() {
+			if diff := cmp.Diff(enginetest.Show(t, table, q), enginetest.Show(t, divided, q)); diff != "" {
+				t.Errorf("%s, parts from the number %d on run nowhere (-want +got):\n%s", name, other, diff)
+			}
+		}
+	}
+}
+
 func TestNowIsTheSameInAllParts(t *testing.T) {
 	table := createPoints(t)
-	p := &query.Part{Format: 1, Version: 5, Kind: "count", Query: &query.Query{Filter: "now() > timestamp '2020-01-01' AND id >= 0"}, Stretches: []query.Stretch{{To: 100}}}
+	p := onePart(t, table)
+	p.Query, p.Stretches = &query.Query{Filter: "now() > timestamp '2020-01-01' AND id >= 0"}, []query.Stretch{{To: 100}}
 	for year, want := range map[int]int64{2010: 0, 2021: 91} {
 		p.Time = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
-		rows, err := table.Part(t.Context(), p)
+		rows, err := table.Part(t.Context(), &p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,13 +381,15 @@ func TestQueriesBelowTheSizeAreNotDivided(t *testing.T) {
 }
 
 func TestBadPartsAreRefused(t *testing.T) {
-	good := query.Part{Format: 1, Version: 1, Kind: "count", Query: &query.Query{}, Stretches: []query.Stretch{{To: 1}}}
+	table := createPoints(t)
+	good := onePart(t, table)
 	for name, c := range map[string]struct {
 		change func(*query.Part)
 		code   protocol.Code
 	}{
-		"another format":     {func(p *query.Part) { p.Format = 2 }, protocol.Unsupported},
+		"another format":     {func(p *query.Part) { p.Format++ }, protocol.Unsupported},
 		"no version":         {func(p *query.Part) { p.Version = 0 }, protocol.InvalidInput},
+		"no origin":          {func(p *query.Part) { p.Origin = "" }, protocol.InvalidInput},
 		"no query":           {func(p *query.Part) { p.Query = nil }, protocol.InvalidInput},
 		"no rows":            {func(p *query.Part) { p.Stretches = nil }, protocol.InvalidInput},
 		"rows the wrong way": {func(p *query.Part) { p.Stretches = []query.Stretch{{From: 3, To: 2}} }, protocol.InvalidInput},
@@ -372,10 +416,9 @@ func TestBadPartsAreRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want the code %v", name, err, c.code)
 		}
 	}
-	table := createPoints(t)
 	for _, kind := range []query.Kind{"sum", "rows", "first"} {
 		p := good
-		p.Kind, p.Version, p.Stretches = kind, 5, []query.Stretch{{Fragment: 77, To: 1 << 40}, {To: 1 << 40}}
+		p.Kind, p.Query, p.Stretches = kind, &query.Query{}, []query.Stretch{{Fragment: 77, To: 1 << 40}, {To: 1 << 40}}
 		_, err := table.Part(t.Context(), &p)
 		if (err == nil) != (kind == "rows") {
 			t.Errorf("kind %s: got %v", kind, err)

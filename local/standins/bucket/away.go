@@ -9,7 +9,7 @@ import (
 
 // taken is what a bucket has counted: requests by their kinds, and bytes of bodies.
 type taken struct {
-	Requests     map[string]int `json:"requests"` // GET, PUT, HEAD, DELETE, POST, LIST
+	Requests     map[string]int `json:"requests"` // GET, PUT, HEAD, DELETE, POST, LIST, and SLOWDOWN for refused ones
 	BytesRead    int64          `json:"bytes_read"`
 	BytesWritten int64          `json:"bytes_written"`
 	Spans        []span         `json:"spans"`
@@ -56,14 +56,15 @@ func (c *counter) take() taken {
 const pieceBytes = 128 << 10
 
 // away serves a bucket from afar: each answer begins later by latency, and has rate megabytes a second. It
-// counts what it serves.
-func away(bucket http.Handler, latency time.Duration, rate float64) http.Handler {
+// counts what it serves, and what a storm refuses.
+func away(bucket http.Handler, latency time.Duration, rate float64, storm *storm) http.Handler {
 	var counted counter
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /-/taken", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(counted.take()) // the caller may have gone
 	})
+	mux.Handle("POST /-/storm", storm)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		came, kind := time.Now(), r.Method
 		if r.URL.Query().Has("list-type") {
@@ -71,7 +72,12 @@ func away(bucket http.Handler, latency time.Duration, rate float64) http.Handler
 		}
 		time.Sleep(latency)
 		paced := &pacedWriter{ResponseWriter: w, rate: rate, began: time.Now()}
-		bucket.ServeHTTP(paced, r)
+		if storm.refuses() {
+			kind = "SLOWDOWN"
+			refuse(paced, refusal{http.StatusServiceUnavailable, "SlowDown"})
+		} else {
+			bucket.ServeHTTP(paced, r)
+		}
 		counted.add(kind, came, paced.written, max(r.ContentLength, 0))
 	})
 	return mux

@@ -69,7 +69,8 @@ func refuse(w http.ResponseWriter, err error) {
 	answer := refusal{http.StatusInternalServerError, "InternalError"}
 	switch {
 	case errors.As(err, &answer):
-	case errors.Is(err, objectstore.ErrNotExist):
+	// A directory keeps some keys for itself, which the service only asks for to learn what a bucket answers.
+	case errors.Is(err, objectstore.ErrNotExist), errors.Is(err, objectstore.ErrInvalidKey):
 		answer = refusal{http.StatusNotFound, "NoSuchKey"}
 	case errors.Is(err, objectstore.ErrPrecondition):
 		answer = refusal{http.StatusPreconditionFailed, "PreconditionFailed"}

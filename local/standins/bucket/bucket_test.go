@@ -21,7 +21,7 @@ import (
 // opened serves a bucket in memory, and returns its address and a store in it.
 func opened(t *testing.T) (url string, s *s3store.Store) {
 	t.Helper()
-	server := httptest.NewServer(away(newBucket("lake", memstore.New()), 0, 0))
+	server := httptest.NewServer(away(newBucket("lake", memstore.New()), 0, 0, new(storm)))
 	t.Cleanup(server.Close)
 	client, err := s3store.NewClient(aws.Config{
 		BaseEndpoint: &server.URL,
@@ -67,6 +67,49 @@ func TestRequestsAndBytesAreCounted(t *testing.T) {
 	}
 	if again := takenFrom(t, url); len(again.Requests) > 0 {
 		t.Errorf("taken twice: %+v", again)
+	}
+}
+
+func TestAStormRefusesItsShare(t *testing.T) {
+	url, s := opened(t)
+	begin := func(query string) int {
+		answer, err := http.Post(url+"/-/storm?"+query, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode
+	}
+	for _, query := range []string{"", "share=2&seconds=1", "share=0.5&seconds=-1", "share=NaN&seconds=1", "share=0.5"} {
+		if got := begin(query); got != http.StatusBadRequest {
+			t.Errorf("%s: got %d", query, got)
+		}
+	}
+	if got := begin("share=1&seconds=0.5"); got != http.StatusNoContent {
+		t.Fatalf("got %d", got)
+	}
+	if answer, err := http.Get(url + "/lake/root/k"); err != nil || answer.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("in a storm: got %v, %v", answer, err)
+	} else {
+		_ = answer.Body.Close()
+	}
+	// The client tries again until the storm is over.
+	if _, err := s.Put(t.Context(), "k", []byte("v"), objectstore.Condition{IfAbsent: true}); err != nil {
+		t.Errorf("put: %v", err)
+	}
+	if got := takenFrom(t, url).Requests; got["SLOWDOWN"] < 2 || got["PUT"] != 1 {
+		t.Errorf("got %v, want refused requests, and one put", got)
+	}
+	if begin("share=0.5&seconds=60"); takenFrom(t, url).Requests != nil {
+		t.Error("the beginning of a storm is counted")
+	}
+	for range 40 {
+		if _, _, err := s.Get(t.Context(), "k"); err != nil {
+			t.Errorf("get: %v", err)
+		}
+	}
+	if takenFrom(t, url).Requests["SLOWDOWN"] == 0 {
+		t.Error("nothing is refused")
 	}
 }
 

@@ -5,7 +5,8 @@
 //
 // It has the operations that the service uses: conditional puts and deletes, reads by range, listings, and uploads in
 // parts. It checks no signatures and must only listen on this machine. GET /-/taken returns what was counted since the
-// last such request, as JSON.
+// last such request, as JSON. POST /-/storm?share=0.5&seconds=10 begins a storm, in which this share of the time requests
+// are answered with 503 SlowDown; with -storm there is one from the beginning.
 package main
 
 import (
@@ -30,6 +31,7 @@ func main() {
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:0", "`host:port` to listen on; port 0 takes a free one")
 	flag.DurationVar(&o.latency, "latency", 0, "how much `later` each answer begins")
 	flag.Float64Var(&o.rate, "rate", 0, "`megabytes` a second of each answer; 0 means no limit")
+	flag.Float64Var(&o.storm, "storm", 0, "`share` of the time, from 0 to 1, in which requests are refused")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
@@ -43,11 +45,14 @@ func main() {
 type options struct {
 	root, name, listen string
 	latency            time.Duration
-	rate               float64
+	rate, storm        float64
 }
 
 // run serves until the context ends.
 func run(ctx context.Context, o options) (err error) {
+	if !(o.storm >= 0 && o.storm <= 1) {
+		return fmt.Errorf("-storm is %v; want a share from 0 to 1", o.storm)
+	}
 	objects, err := diskstore.Open(o.root)
 	if err != nil {
 		return err
@@ -57,7 +62,9 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	handler := away(newBucket(o.name, objects), o.latency, o.rate)
+	var storm storm
+	storm.begin(o.storm, 0)
+	handler := away(newBucket(o.name, objects), o.latency, o.rate, &storm)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	fmt.Fprintf(os.Stderr, "the bucket %s answers at http://%s\n", o.name, listener.Addr())

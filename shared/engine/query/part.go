@@ -16,13 +16,14 @@ import (
 
 	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/index/vector"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 )
 
 // partFormat is the version of Part and of its answers. Programs of different releases run the parts of one query while
 // a new release is deployed, so a change of either has another number.
-const partFormat = 1
+const partFormat = 2
 
 // A Kind is what a part does with its rows.
 type Kind string
@@ -45,6 +46,9 @@ const (
 type Part struct {
 	Format  int    `json:"format"`
 	Version uint64 `json:"version"`
+	// Origin identifies the version among those of the same number that other tables have, or that were made anew. A part
+	// names its table by its name, which another table may have since the query began.
+	Origin string `json:"origin"`
 	// Time is what now() stands for.
 	Time time.Time `json:"time"`
 	// View identifies the query of the view that the rows are seen through; "" is the table itself.
@@ -65,8 +69,8 @@ func ParsePart(text []byte) (*Part, error) {
 	if p.Format != partFormat {
 		return nil, protocol.Errorf(protocol.Unsupported, "part: format %d; this release runs parts of format %d", p.Format, partFormat)
 	}
-	if p.Version == 0 || p.Query == nil || len(p.Stretches) == 0 {
-		return nil, protocol.Errorf(protocol.InvalidInput, "part: it needs a version, a query and stretches of rows")
+	if p.Version == 0 || p.Origin == "" || p.Query == nil || len(p.Stretches) == 0 {
+		return nil, protocol.Errorf(protocol.InvalidInput, "part: it needs a version with its origin, a query and stretches of rows")
 	}
 	if n := p.Query.Nearest; (n == nil || len(n.Vectors) == 0) == (p.Kind == nearest) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "part: kind %q with another query", p.Kind)
@@ -105,6 +109,11 @@ func (q *Query) check() error {
 	return nil
 }
 
+// originOf identifies a version: its transaction, if it names one, and its time.
+func originOf(d *dataset.Dataset) string {
+	return d.TransactionUUID() + "@" + strconv.FormatInt(d.Manifest().Time().UnixNano(), 10)
+}
+
 // viewOf identifies the view of a relation.
 func viewOf(r condition.Relation) (string, error) {
 	if r.View == nil {
@@ -139,10 +148,18 @@ var errOtherView = &protocol.Error{
 	Code: protocol.ServiceUnavailable, Message: "the view was changed while a query of it ran", Detail: "send the query again",
 }
 
+// errOtherTable is the error of a part whose table has another version of that number.
+var errOtherTable = &protocol.Error{
+	Code: protocol.ServiceUnavailable, Message: "the table was replaced while a query of it ran", Detail: "send the query again",
+}
+
 // Part runs a part. The relation is the part's version, seen through the view of the caller.
 func (p *Planner) Part(ctx context.Context, r condition.Relation, part *Part) (*protocol.Rows, error) {
 	here := *p
 	here.Spread = nil
+	if originOf(r.Dataset) != part.Origin {
+		return nil, errOtherTable
+	}
 	view, err := viewOf(r)
 	if err != nil {
 		return nil, err

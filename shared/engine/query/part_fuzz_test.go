@@ -9,10 +9,10 @@ import (
 
 // What ParsePart accepts is written and read again the same.
 func FuzzParsePart(f *testing.F) {
-	f.Add([]byte(`{"format":1,"version":3,"kind":"count","query":{"Filter":"a > 1"},"stretches":[{"fragment":1,"from":0,"to":5}]}`))
-	f.Add([]byte(`{"format":1,"version":3,"kind":"nearest","query":{"Nearest":{"Vectors":[[1,2]],"Metric":1}},"stretches":[{"fragment":1,"to":5}]}`))
-	f.Add([]byte(`{"format":1,"version":3,"kind":"rows","query":{"Text":{"match":{"terms":"a"}}},"stretches":[{"to":5}]}`))
-	f.Add([]byte(`{"format":1,"version":3,"kind":"groups","query":{},"groups":{"keys":[0],"calls":[{"function":"sum","args":[1],"filter":2}]},"stretches":[{"to":5}]}`))
+	f.Add([]byte(`{"format":2,"version":3,"origin":"o","kind":"count","query":{"Filter":"a > 1"},"stretches":[{"fragment":1,"from":0,"to":5}]}`))
+	f.Add([]byte(`{"format":2,"version":3,"origin":"o","kind":"nearest","query":{"Nearest":{"Vectors":[[1,2]],"Metric":1}},"stretches":[{"fragment":1,"to":5}]}`))
+	f.Add([]byte(`{"format":2,"version":3,"origin":"o","kind":"rows","query":{"Text":{"match":{"terms":"a"}}},"stretches":[{"to":5}]}`))
+	f.Add([]byte(`{"format":2,"version":3,"origin":"o","kind":"groups","query":{},"groups":{"keys":[0],"calls":[{"function":"sum","args":[1],"filter":2}]},"stretches":[{"to":5}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := query.ParsePart(text)
 		if err != nil {

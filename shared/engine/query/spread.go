@@ -135,7 +135,7 @@ func (p *Planner) divide(ctx context.Context, r condition.Relation, opts *snapsh
 	}
 	run := func(ctx context.Context, part *Part) (*protocol.Rows, error) { return p.Part(ctx, r, part) }
 	v := &division{Spread: p.Spread, warn: p.Policy.Warn, here: run, part: part, parts: p.Spread.cut(d, *opts, size), one: make(chan struct{}, 1)}
-	v.part.Format, v.part.Version, v.part.Time = partFormat, d.Version(), r.Time
+	v.part.Format, v.part.Version, v.part.Origin, v.part.Time = partFormat, d.Version(), originOf(d), r.Time
 	return v, nil
 }
 
