@@ -19,7 +19,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda docs console screenshots look check test test-all bench bench-peers bench-bulk bench-tenants bench-scale bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
+.PHONY: help release run run-lambda docs console screenshots look check test test-all bench bench-peers bench-bulk bench-tenants bench-scale bench-functions bench-s3 load soak memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench-s3: tiltyard .venv/ready ## count the S3 requests, at 20 ms each, and comp
 
 load: build .venv/ready ## count the requests of the built functions with 1,000, 10,000 and 100,000 tables (an hour)
 	E2E_FUNCTIONS=$(CURDIR)/bin env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/load.py $(ARGS)
+
+soak: tiltyard .venv/ready ## a mix of 10^6 requests beside 10^5 tables, in an hour: ARGS='--minutes 3 --tables 1000'
+	env E2E_BINARY=$(CURDIR)/bin/tiltyard PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/soak.py $(ARGS)
 
 memory: tiltyard .venv/ready ## work on a table of 5 GB in 512 MiB (takes 10 minutes and 8 GB of disk)
 	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/memory_proof.py $(ARGS)

@@ -13,6 +13,8 @@
 //   - an instance freezes and continues after its leases have expired
 //   - clocks differ between instances, by less than a minute
 //   - clients send a request again, or twice at once
+//   - parts of queries, which are calls of other instances (calls_test.go), are lost, late, sent twice or run twice; find
+//     no free instance, or one of another release; or come after their caller has lost its right
 //
 // Time is the time of a testing/synctest bubble and passes only when the scheduler advances it, and randomness is seeded
 // (chance_test.go): the same seed gives the same history. The pauses between attempts are not seeded. They end, in any
@@ -26,11 +28,12 @@
 // to do everything, without help from an operator.
 //
 // Work in jobs (workers_test.go) is checked in another way: a witness checks each version of a table at the moment at
-// which it is made. Indices find the same rows as a scan (indices_test.go), and views have the rows of their source at the
-// version from which they were computed (views_test.go). Uploads in parts exist once (uploads_test.go). Computed columns
-// have the values of their expressions and functions (fills_test.go), while the functions and their secrets change
-// (functions_test.go). In the end the result of each job is true: the job has made its commit once, or none, and
-// maintenance finds all files that no version needs.
+// which it is made. Indices find the same rows as a scan (indices_test.go), and views have the rows of their source at
+// the version from which they were computed (views_test.go). Uploads in parts exist once (uploads_test.go). Computed
+// columns have the values of their expressions and functions (fills_test.go), while the functions and their secrets
+// change (functions_test.go). Queries in parts read one version, the newest at some time while they ran, and never for
+// a caller who may not read when the part begins (divided_test.go). In the end the result of each job is true: the job
+// has made its commit once, or none, and maintenance finds all files that no version needs.
 //
 // The models permit outcomes that a store cannot exclude, with the reason: a put that no process waits for any more may be
 // performed late, where a name or a version was deleted (orphans that a sweep removes; versions that no client received),
@@ -42,5 +45,5 @@
 //	go test ./local/simulation                  all of it
 //	GODEBUG=asyncpreemptoff=1 go test ./local/simulation -run TestRandomHistoriesAreLinearizable -seed 1234 -v
 //	go test ./local/simulation -run TestRandomHistoriesAreLinearizable -seeds 100000
-//	go test ./local/simulation -run 'TestIndices|TestViews|TestUploads|TestColumns' -seeds 2000
+//	go test ./local/simulation -run 'TestIndices|TestViews|TestUploads|TestColumns|TestQueries' -seeds 2000
 package simulation

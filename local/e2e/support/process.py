@@ -134,11 +134,11 @@ class Server:
 
     def hand_over(self) -> None:
         """Lets the server start its program anew, and returns when it has left its clients to that."""
-        offset, process = len(self.log()), self._process
+        offset, process = self.log_path.stat().st_size, self._process
         process.send_signal(signal.SIGUSR2)
         code = process.wait(START_SECONDS + STOP_SECONDS)
         assert not code, f"the server ended with {code}:\n{self.log_tail()}"
-        self._process = Successor(int(HANDOVER.search(self.log()[offset:]).group(1)))
+        self._process = Successor(int(HANDOVER.search(self.log(offset)).group(1)))
 
     def stop(self) -> None:
         """Ends the server as an operator does, and insists that it ends well."""
@@ -161,8 +161,10 @@ class Server:
         process.kill()
         process.wait()
 
-    def log(self) -> bytes:
-        return self.log_path.read_bytes()
+    def log(self, offset: int = 0) -> bytes:
+        with open(self.log_path, "rb") as file:
+            file.seek(offset)
+            return file.read()
 
     def log_tail(self, lines: int = 60) -> str:
         return "\n".join(self.log().decode(errors="replace").splitlines()[-lines:])
