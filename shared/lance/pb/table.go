@@ -186,6 +186,7 @@ func (m *Manifest) unmarshalHigh(s *Scanner) {
 // gives files with the same list of ids, as nearly all files have, the same slice.
 type interner struct {
 	slab  []Fragment
+	made  int             // fragments in all slabs
 	lists [2]internedList // of DataFile.Fields and DataFile.ColumnIndices
 }
 
@@ -194,11 +195,14 @@ type internedList struct {
 	list []int32
 }
 
-const slabLen = 256
+// Slabs grow from the first length to the last, so that the manifests of many small tables, which are kept, hold no more
+// than twice the fragments that they have.
+const firstSlab, lastSlab = 2, 256
 
 func (in *interner) fragment() *Fragment {
 	if len(in.slab) == 0 {
-		in.slab = make([]Fragment, slabLen)
+		in.slab = make([]Fragment, min(lastSlab, max(firstSlab, in.made)))
+		in.made += len(in.slab)
 	}
 	f := &in.slab[0]
 	in.slab = in.slab[1:]
