@@ -41,6 +41,7 @@ import (
 	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/storage/cloud"
 	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/rangecache"
 	"tiltyard/shared/storage/record"
 	"tiltyard/shared/tables/stores"
 	"tiltyard/shared/tables/vending"
@@ -101,6 +102,7 @@ type Config struct {
 	Uploads        arrowipc.Limits // limits of the contents of Arrow bodies
 	ResultBytes    int64           // of the stored answers of one caller
 	CacheBytes     uint64          // of the cache of tables; 0: Open chooses the size
+	Ranges         Ranges          // the cache of ranges of files
 	MemoryBytes    int64           // of all requests and jobs; 0: Open chooses the size
 	MergeBytes     int64
 	TopK           int
@@ -117,6 +119,7 @@ type Env struct {
 	Config
 	Clients  Clients            // those that the program is built with
 	Objects  *objectstore.Roots // the home root first, then the allowed locations
+	Ranges   *rangecache.Cache  // of the roots in buckets; nil: none
 	Records  record.Store       // records of transactions and stored answers
 	Queue    jobs.Queue         // nil if there are no jobs
 	Heavy    jobs.Queue         // for heavy jobs; nil if none is configured
@@ -180,8 +183,9 @@ func Open(c Config, clients Clients, log io.Writer) (*Env, error) {
 	clients.AWS = sync.OnceValues(clients.AWS)
 	log = &lockedWriter{w: log}
 	logger := newLogger(c, log, c.LogLevel)
+	budget := divideMemory(&c)
 	verifier, verifierErr := openVerifier(c, clients, logger)
-	objects, objectsErr := openStores(c, clients, logger)
+	objects, ranges, objectsErr := openStores(c, clients, budget, logger)
 	policies, policiesErr := openPolicies(c, clients, logger, time.Now)
 	quotas, quotasErr := openQuotas(c, clients, logger, time.Now)
 	vendor, vendorErr := openVendor(c, clients, time.Now)
@@ -204,9 +208,8 @@ func Open(c Config, clients Clients, log io.Writer) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	budget := divideMemory(&c)
 	env := &Env{
-		Config: c, Clients: clients, Memory: budget, Objects: objects, Records: records, Queue: queue, Heavy: heavy, Verifier: verifier, Policies: policies, Quotas: quotas, Vendor: vendor,
+		Config: c, Clients: clients, Memory: budget, Objects: objects, Ranges: ranges, Records: records, Queue: queue, Heavy: heavy, Verifier: verifier, Policies: policies, Quotas: quotas, Vendor: vendor,
 		Logger: logger, Requests: requests, Audit: auditing, Now: time.Now,
 		Runtimes: runtimes, Traces: openTraces(c, logger),
 	}

@@ -37,14 +37,23 @@ func parsePlace(text string) (place string, err error) {
 // parseBucket checks an s3:// URL. It refuses directory buckets, because their listings are not
 // sorted.
 func parseBucket(text string) (place string, err error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Host != u.Hostname() || u.User != nil || strings.ContainsAny(text, "?#") {
-		return "", errors.New("must be s3://bucket/prefix, percent-encoded; the region and the endpoint are those of the AWS environment")
+	u, err := parseAnyBucket(text)
+	if err != nil {
+		return "", err
 	}
 	if strings.HasSuffix(u.Host, "--x-s3") {
 		return "", errors.New("names a directory bucket (S3 Express One Zone), which lists in no order; take a general purpose bucket")
 	}
 	return text, nil
+}
+
+// parseAnyBucket checks an s3:// URL.
+func parseAnyBucket(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "s3" || u.Host == "" || u.Host != u.Hostname() || u.User != nil || strings.ContainsAny(text, "?#") {
+		return nil, errors.New("must be s3://bucket/prefix, percent-encoded; the region and the endpoint are those of the AWS environment")
+	}
+	return u, nil
 }
 
 // parsePlaces accepts places separated by commas. A comma within a name must be percent-encoded in

@@ -296,6 +296,21 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.CacheBytes, err = parseAuto[uint64](text); return err },
 	},
 	{
+		Name: "cache-disk", Value: "FOLDER",
+		Help: "folder for ranges of files that were read from buckets, such as /tmp/tiltyard, which later processes use; it is made if its parent exists; none when not set",
+		set:  func(c *Config, text string) error { c.Ranges.Disk = text; return nil },
+	},
+	{
+		Name: "cache-disk-bytes", Value: "BYTES", Default: "400MiB",
+		Help: "size of that folder, at least 16MiB",
+		set:  func(c *Config, text string) (err error) { c.Ranges.DiskBytes, err = parseDiskBytes(text); return err },
+	},
+	{
+		Name: "cache-bucket", Value: "URL",
+		Help: "s3://bucket/prefix of another bucket for such ranges, which answers faster than that of the root, also of S3 Express One Zone; all processes share it; none when not set",
+		set:  func(c *Config, text string) (err error) { c.Ranges.Bucket, err = parseCacheBucket(text); return err },
+	},
+	{
 		Name: "memory-bytes", Value: "BYTES", Default: "auto",
 		Help: "memory that requests and jobs hold together, one of them three quarters at most; auto is three quarters of what the cache and the program leave of GOMEMLIMIT, or else of the function, the container, or half of the machine",
 		set:  func(c *Config, text string) (err error) { c.MemoryBytes, err = parseAuto[int64](text); return err },

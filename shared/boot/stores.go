@@ -11,18 +11,20 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/rangecache"
 	"tiltyard/shared/storage/objectstore/s3store"
 )
 
 // openStores opens the root and the allowed locations. It creates a missing root directory, but not
 // a missing allowed location, which is more likely a typing mistake. It sends no request to
 // buckets.
-func openStores(c Config, clients Clients, log *slog.Logger) (*objectstore.Roots, error) {
+func openStores(c Config, clients Clients, budget *memory.Budget, log *slog.Logger) (*objectstore.Roots, *rangecache.Cache, error) {
 	buckets := &bucketOpener{clients: clients, log: log}
 	home, err := openRoot(c, c.Root, buckets)
 	if err != nil {
-		return nil, fmt.Errorf("root: %w", err)
+		return nil, nil, fmt.Errorf("root: %w", err)
 	}
 	roots := []objectstore.Root{home}
 	var wrong []error
@@ -35,12 +37,20 @@ func openStores(c Config, clients Clients, log *slog.Logger) (*objectstore.Roots
 		roots = append(roots, root)
 	}
 	if err := errors.Join(wrong...); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	ranges, err := openRanges(c, roots, buckets, budget, log)
+	if err != nil {
+		return nil, nil, err
 	}
 	for i := range roots {
 		roots[i].Store = objectstore.Counting(tracedStore(c, roots[i])) // counts requests for the log
+		if ranges != nil && isBucket(roots[i].URI) {
+			roots[i].Store = ranges.Store(roots[i].Store, buckets.identity(roots[i].URI))
+		}
 	}
-	return objectstore.NewRoots(roots...)
+	opened, err := objectstore.NewRoots(roots...)
+	return opened, ranges, err
 }
 
 // openRoot opens a bucket, or a directory, which it creates if it is missing.
@@ -100,7 +110,7 @@ type bucketOpener struct {
 	client  *s3.Client
 }
 
-// open opens the store at a URL that parsePlace has accepted.
+// open opens the store at a URL that parsePlace or parseCacheBucket has accepted.
 func (b *bucketOpener) open(place string) (objectstore.Root, error) {
 	u, err := url.Parse(place)
 	if err != nil {

@@ -316,11 +316,11 @@ func (w *Worker) run(ctx context.Context, r *Run) error {
 }
 
 // whileItLives calls do with a heartbeat and its own memory allotment. It returns the heartbeat's
-// error if that came first.
+// error if that came first. Most of what a job reads is read once, and it may read files that are not complete.
 func (w *Worker) whileItLives(ctx context.Context, r *Run, do func(ctx context.Context) error) error {
 	share := w.Memory.Open()
 	defer share.Close()
-	working, stop := context.WithCancelCause(memory.WithShare(ctx, share))
+	working, stop := context.WithCancelCause(memory.WithShare(objectstore.Passing(ctx), share))
 	beating := make(chan struct{})
 	go func() {
 		defer close(beating)

@@ -61,7 +61,7 @@ func (h *handler) log(ctx context.Context, s *Served) {
 	if !h.Logger.Enabled(ctx, level) {
 		return
 	}
-	attrs := append(make([]slog.Attr, 0, 26),
+	attrs := append(make([]slog.Attr, 0, 27),
 		slog.String("request_id", s.RequestID),
 		slog.String("method", s.Method),
 		slog.String("operation", s.Operation.Name),
@@ -78,6 +78,9 @@ func (h *handler) log(ctx context.Context, s *Served) {
 		slog.Int64("memory_bytes", s.Memory),
 		slog.Bool("cold", s.Cold),
 	)
+	if kept := s.Storage.Kept(); kept > 0 {
+		attrs = append(attrs, slog.Int64("storage_kept", kept))
+	}
 	if s.Rows > 0 || s.Cut {
 		attrs = append(attrs, slog.Int64("rows_out", s.Rows))
 	}

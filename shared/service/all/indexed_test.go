@@ -13,7 +13,7 @@ import (
 const indexedLocation = "memory://test/indexed.lance"
 
 // addIndexed puts a table into a store that has an index of native Lance on each column but id.
-func addIndexed(t *testing.T, store objectstore.Store) {
+func addIndexed(t testing.TB, store objectstore.Store) {
 	t.Helper()
 	archive, err := zip.OpenReader("testdata/indexed.zip")
 	if err != nil {

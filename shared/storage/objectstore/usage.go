@@ -7,7 +7,7 @@ import (
 )
 
 // Usage counts the requests to stores for one purpose. It is safe for concurrent use.
-type Usage struct{ reads, read, writes, written atomic.Int64 }
+type Usage struct{ reads, read, writes, written, kept atomic.Int64 }
 
 // Requests returns the number of read requests: one per range, as with S3, and one per page of a
 // listing.
@@ -22,6 +22,9 @@ func (u *Usage) Writes() int64 { return u.writes.Load() }
 
 // Written returns the number of bytes in write requests, including failed ones.
 func (u *Usage) Written() int64 { return u.written.Load() }
+
+// Kept returns the number of ranges that were found in a range cache, so that their store got no request.
+func (u *Usage) Kept() int64 { return u.kept.Load() }
 
 func (u *Usage) add(read bool, requests, bytes int) {
 	if read {
@@ -53,6 +56,16 @@ func WithTotal(ctx context.Context, total *Usage) context.Context {
 // other code calls it for other remote requests.
 func Count(ctx context.Context, read bool, requests, bytes int) {
 	countersOf(ctx).add(read, requests, bytes)
+}
+
+// CountKept adds ranges that were found in a range cache to the usages of a context.
+func CountKept(ctx context.Context, ranges int) {
+	c := countersOf(ctx)
+	for _, u := range []*Usage{c.usage, c.total} {
+		if u != nil {
+			u.kept.Add(int64(ranges))
+		}
+	}
 }
 
 // counters are the usages of a context. Either may be nil.

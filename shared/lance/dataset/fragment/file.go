@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A File is a data file of a fragment. The first read opens it.
@@ -164,6 +165,9 @@ func (d *File) read(ctx context.Context, rows int64, fields []*schema.Field, set
 	if set.Single != nil {
 		read, err = opened.Take(ctx, fields, set.Single)
 	} else {
+		if set.Transient {
+			ctx = objectstore.Passing(ctx)
+		}
 		read, err = opened.ReadRange(ctx, fields, set.From, set.To)
 	}
 	d.mu.Lock()
