@@ -36,6 +36,7 @@ type Config struct {
 	EventTarget    string   // event-target: where events are forwarded to; needs events, and makes an alarm
 	EventKey       string   // event-key: object with the key, of 16 bytes or more, that requests to a webhook are signed with
 	Executors      string   // executors: where functions of Python run, as the setting executor has it, without commands
+	CacheBucket    string   // cache-bucket: s3://bucket/prefix of your own, also of S3 Express One Zone, where instances keep ranges of files for each other; functions get rights to it
 	AllowLocations []string // allow-locations: more s3://bucket/prefix whose tables may be registered, separated by commas
 
 	Architecture string // architecture: the processors that the functions were built for
@@ -115,6 +116,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 		Executors:      r.executors("executors"),
 		EventTarget:    r.eventTarget("event-target"),
 		EventKey:       r.match("event-key", "s3://bucket/key", "", objectForm),
+		CacheBucket:    r.cacheBucket("cache-bucket"),
 		AllowLocations: r.locations("allow-locations"),
 		Architecture:   r.oneOf("architecture", "arm64", "amd64"),
 		Memory:         r.number("memory", 512, 128, 10240),
@@ -171,6 +173,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 	r.forbid(c.VendTrail && !c.Vending, "vend-trail: needs vending, whose credentials it watches")
 	r.forbid(c.Domain != "" && c.Certificate == "", "domain: needs a certificate")
 	r.forbid(c.Image != "" && c.Certificate == "", "image: its load balancer needs a certificate")
+	c.checkRanges(r)
 	r.forbid(r.rows > uint64(goMemory(c.DataMemory))<<20, "cache-bytes, memory-bytes: together more than data-memory leaves to the program")
 	r.forbid(c.JobImage != "" && c.VPC == newVPC, "job-image: no image can be fetched in a new network; take an existing one with a way to it")
 	r.forbid(len(c.CORSOrigins) > 0 && c.Gateway == "rest", "cors-origins: needs gateway=http")
@@ -196,6 +199,7 @@ type reader struct {
 	options []option
 	wrong   []error
 	rows    uint64 // memory for rows that the settings reserve, in bytes
+	disk    int64  // bytes of /tmp that the settings reserve
 }
 
 // describe adds an option to the documented ones.

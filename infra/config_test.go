@@ -66,6 +66,10 @@ func TestConfigurationTellsAllThatIsWrong(t *testing.T) {
 		{"a key without a webhook", map[string]any{"events": "urn:a", "event-key": "s3://rules/key"}, []string{"event-key: needs a webhook"}},
 		{"a webhook over plain HTTP", map[string]any{"events": "urn:a", "event-target": "http://127.0.0.1/", "event-key": "s3://rules/key"}, []string{"event-target: must be the ARN"}},
 		{"a webhook without a way to it", map[string]any{"events": "urn:a", "event-target": "https://x.example/hook", "event-key": "s3://rules/key", "vpc": "new"}, []string{"event-target: functions in a new network"}},
+		{"a cache on disk", map[string]any{"cache-disk": "/tmp/tiltyard", "cache-bucket": "s3://near--euc1-az1--x-s3"}, nil},
+		{"a cache larger than the disk", map[string]any{"cache-disk": "/tmp/tiltyard", "cache-disk-bytes": "1GiB"}, []string{"cache-disk-bytes: more than nine tenths of tmp"}},
+		{"a cache in a folder", map[string]any{"cache-bucket": "/tmp/tiltyard"}, []string{"cache-bucket"}},
+		{"a directory bucket without a way to it", map[string]any{"vpc": "new", "cache-bucket": "s3://near--euc1-az1--x-s3"}, []string{"cache-bucket: a new network has no way"}},
 		{"a list", map[string]any{"audience": []any{"a"}}, []string{"audience: must be a text"}},
 	}
 	for _, c := range cases {

@@ -217,6 +217,9 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 	if len(s.config.AllowLocations) > 0 {
 		env["TILTYARD_ALLOW_LOCATION"] = jsii.String(commaSeparated(s.config.AllowLocations))
 	}
+	if s.config.CacheBucket != "" && n.keepsRanges() {
+		env["TILTYARD_CACHE_BUCKET"] = &s.config.CacheBucket
+	}
 	if n.enqueues {
 		env["TILTYARD_JOBS"] = s.storage.Jobs.QueueUrl()
 	}
@@ -278,6 +281,9 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 		allow([]*string{s.quotas.arn}, "s3:GetObject")
 	}
 	s.allowObjects(allow, n.objects, n.parts)
+	if s.config.CacheBucket != "" && n.keepsRanges() {
+		s.allowRanges(allow)
+	}
 	if n.stores {
 		allow([]*string{s.storage.Bucket.ArnForObjects(jsii.String(result.Folder + "*"))}, "s3:PutObject", "s3:AbortMultipartUpload")
 	}

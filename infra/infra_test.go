@@ -144,7 +144,7 @@ var variants = map[string]map[string]any{
 		"certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/c", "provisioned-concurrency": "2",
 		"alarm-topic": "arn:aws:sns:eu-central-1:123456789012:alarms", "image": "example.com/tiltyard:1", "job-image": "example.com/tiltyard:1",
 		"allow-locations": "s3://lake/tables", "architecture": "amd64", "jwt-type": "at+jwt",
-		"policies": "s3://rules/tiltyard.cedar", "quotas": "s3://rules/quotas.json", "tmp": "2048",
+		"policies": "s3://rules/tiltyard.cedar", "quotas": "s3://rules/quotas.json", "tmp": "2048", "cache-bucket": "s3://near--euc1-az1--x-s3/ranges",
 		"traces": "http://localhost:4318", "traces-layer": "arn:aws:lambda:eu-central-1:123456789012:layer:collector:7",
 		"vending": "true", "vend-tags": "true", "stream": "true", "secrets": "true", "executors": "a=lambda:arn:aws:lambda:eu-central-1:123456789012:function:run",
 	},
@@ -153,7 +153,7 @@ var variants = map[string]map[string]any{
 		"domain": "api.example.com", "certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/c",
 	},
 	"private": {
-		"gateway": "rest", "vpc": "new", "api-keys": "s3://rules/keys", "secrets": "true", "vending": "true", "kms": "true",
+		"gateway": "rest", "vpc": "new", "api-keys": "s3://rules/keys", "secrets": "true", "vending": "true", "kms": "true", "cache-bucket": "s3://near/ranges/",
 	},
 }
 

@@ -105,6 +105,9 @@ func (s *Service) reachedObjects() []*string {
 		bucket, prefix := splitLocation(location)
 		reached = append(reached, s.objectsARN(bucket), s.objectsARN(bucket+"/"+prefix+"*"))
 	}
+	if bucket, prefix := splitLocation(s.config.CacheBucket); bucket != "" {
+		reached = append(reached, s.objectsARN(bucket), s.objectsARN(bucket+"/"+prefix+"*"))
+	}
 	for _, d := range []*document{s.apiKeys, s.policies} {
 		if d != nil {
 			reached = append(reached, d.arn)

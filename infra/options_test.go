@@ -120,6 +120,39 @@ func TestTagsOfVendedCredentialsAreARight(t *testing.T) {
 	}
 }
 
+// The functions that answer with rows keep ranges of files for each other, and no others get a right to do so.
+func TestRangesOfFilesAreKeptByFunctionsOfRows(t *testing.T) {
+	for place, want := range map[string]string{
+		"s3://near/ranges/":                 "s3:GetObject s3:ListBucket s3:PutObject",
+		"s3://near--euc1-az1--x-s3/ranges/": "s3express:CreateSession",
+	} {
+		_, service := synthesize(t, map[string]any{"cache-bucket": place, "cache-disk": "/tmp/tiltyard", "stream": "true"})
+		granted := map[string][]string{}
+		for id, p := range service.all("AWS::IAM::Policy") {
+			name, _, _ := strings.Cut(id, "Role")
+			for _, s := range statements(p["PolicyDocument"]) {
+				if resources, err := json.Marshal(s["Resource"]); err != nil || strings.Contains(string(resources), "near") {
+					granted[name] = append(granted[name], texts(s["Action"])...)
+				}
+			}
+		}
+		for name, variables := range environments(service) {
+			keeps := slices.Contains([]string{"data", "query", "sql", "schema", "stream"}, name)
+			actions := granted[title(name)]
+			slices.Sort(actions)
+			if got := strings.Join(actions, " "); keeps && got != want || !keeps && got != "" {
+				t.Errorf("%s: %s may %q, want %q for functions of rows", place, name, got, want)
+			}
+			if got := variables["TILTYARD_CACHE_BUCKET"]; keeps != (got == strings.TrimSuffix(place, "/")) {
+				t.Errorf("%s: %s has the bucket %v", place, name, got)
+			}
+			if got := variables["TILTYARD_CACHE_DISK"]; keeps != (got == "/tmp/tiltyard") {
+				t.Errorf("%s: %s has the folder %v", place, name, got)
+			}
+		}
+	}
+}
+
 // The worker, and no other function, calls the executors, and no other functions. Those that answer whether a
 // function runs know of them.
 func TestExecutorsAreCalledByTheWorker(t *testing.T) {

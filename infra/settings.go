@@ -35,6 +35,7 @@ var made = map[string]string{
 	"executor":        "executors, which also become rights",
 	"event-target":    "event-target, which also becomes a right",
 	"event-key":       "event-key, which also becomes a right",
+	"cache-bucket":    "cache-bucket, which also becomes a right",
 	"parts":           "the function query; none in a private network, from which no way leads to Lambda",
 	"request-timeout": "the time limit of each function",
 	"stream":          "stream, which also changes the gateway",
@@ -69,12 +70,14 @@ func passed() []boot.Setting {
 }
 
 // gets reports whether a function gets a passed setting. Functions that handle no rows lack the memory for the sizes of
-// row caches. Functions without records could not write the events that they announce, and those without objects serve
+// row caches, and jobs keep no ranges. Functions without records could not write the events that they announce, and those without objects serve
 // nobody who signs in.
 func (n needs) gets(setting string) bool {
 	switch setting {
 	case "cache-bytes", "memory-bytes":
 		return n.rows
+	case "cache-disk", "cache-disk-bytes":
+		return n.keepsRanges()
 	case "events":
 		return n.records
 	case "usage":
@@ -112,6 +115,9 @@ func (r *reader) settings() map[string]string {
 	})
 	if err != nil {
 		r.wrong = append(r.wrong, err)
+	}
+	if parsed.Ranges.Disk != "" {
+		r.disk = parsed.Ranges.DiskBytes
 	}
 	r.rows = parsed.CacheBytes + uint64(parsed.MemoryBytes)
 	return values

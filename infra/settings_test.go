@@ -24,7 +24,7 @@ func full() map[string]any {
 	for _, s := range passed() {
 		context[s.Name] = s.Default
 	}
-	context["traces"] = "http://localhost:4318"
+	context["traces"], context["cache-disk"] = "http://localhost:4318", "/tmp/tiltyard"
 	delete(context, "authorizer") // an authorizer of the gateway knows no API keys
 	context["api-keys"], context["jwt-type"], context["events"] = "s3://rules/keys", "at+jwt", "urn:lake:test"
 	context["event-target"], context["event-key"] = "https://example.com/hook", "s3://rules/event-key"

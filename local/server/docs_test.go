@@ -32,6 +32,7 @@ import (
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/rangecache"
 	"tiltyard/shared/tables"
 )
 
@@ -66,7 +67,7 @@ func TestDocsListTheCommands(t *testing.T) {
 func TestDocsListTheMetrics(t *testing.T) {
 	page := readPage(t, "../../docs/settings.md")
 	var metrics strings.Builder
-	prometheus.New("", time.Now(), memory.NewBudget(1, 1), func() (none dataset.CacheUsage) { return none }).Write(&metrics)
+	prometheus.New("", time.Now(), memory.NewBudget(1, 1), func() (none dataset.CacheUsage) { return none }, (*rangecache.Cache)(nil).Usage).Write(&metrics)
 	families := regexp.MustCompile(`(?m)^# TYPE (\S+) `).FindAllStringSubmatch(metrics.String(), -1)
 	if len(families) < 10 {
 		t.Errorf("there are %d metrics, want more", len(families))

@@ -161,7 +161,7 @@ func serve(cmd *cobra.Command, begin func(context.Context, *boot.Env, http.Handl
 	if err != nil {
 		return err
 	}
-	numbers := prometheus.New(release.Version(), env.Now(), env.Memory, services.CacheUsage)
+	numbers := prometheus.New(release.Version(), env.Now(), env.Memory, services.CacheUsage, env.Ranges.Usage)
 	env.Observers, env.Metrics = append(env.Observers, numbers.Observe), numbers.Write
 	handler := newHandler(env, services, sessions)
 	defer holdHeapFloor()()
@@ -174,6 +174,7 @@ func serve(cmd *cobra.Command, begin func(context.Context, *boot.Env, http.Handl
 	handover.Offer(ctx, socket, env.Logger, secrets...)
 	services.Worker.Traces = env.Traces
 	defer closeTraces(cmd.Context(), env)
+	defer env.Ranges.Close()
 	defer startWorker(ctx, services, env, handover.Take(ctx))()
 	defer stop()
 	if begin != nil {

@@ -46,6 +46,7 @@ func TestReadTakesDefaultsWhereNothingIsSaid(t *testing.T) {
 		Uploads: arrowipc.Limits{MaxMessageBytes: 256 << 20, MaxDecodedBytes: 1 << 30},
 
 		ResultBytes: 10 << 30,
+		Ranges:      Ranges{DiskBytes: 400 << 20},
 		MergeBytes:  16 << 30,
 		TopK:        100_000,
 
@@ -76,7 +77,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		"issuer": "https://id.example.com", "audience": "tiltyard", "jwt-type": "at+jwt", "policies": "s3://config/policies.cedar", "vend-role": "arn:aws:iam::1:role/r", "vend-tags": "on", "secrets": "file:/srv/keys",
 		"executor":  "py=exec:/bin/py python=3.12",
 		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "access-log": "requests.log", "console-link": "on", "check-store": "off", "metrics": "emf", "traces": "https://collector:4318", "traces-share": "0.25", "traces-headers": "x-key=k", "request-timeout": "90s", "stall-timeout": "7s", "parts": "lambda:query", "part-bytes": "1MiB", "parts-together": "9",
-		"cache-bytes": "2GiB", "memory-bytes": "1GiB", "max-json-bytes": "1", "max-query-bytes": "2KiB", "max-upload-bytes": "1TiB",
+		"cache-bytes": "2GiB", "cache-disk": "/tmp/ranges", "cache-disk-bytes": "1GiB", "cache-bucket": "s3://near--euc1-az1--x-s3/ranges", "memory-bytes": "1GiB", "max-json-bytes": "1", "max-query-bytes": "2KiB", "max-upload-bytes": "1TiB",
 		"max-message-bytes": "3 MiB", "max-result-bytes": "8MiB", "max-batch-bytes": "4MiB", "max-merge-bytes": "5MiB", "max-top-k": "7", "stable-row-ids": "on", "authors": "off",
 		"wasm": "off", "wasm-module-bytes": "1MiB", "wasm-memory-bytes": "2MiB", "wasm-call-timeout": "3s", "wasm-output-bytes": "4MiB",
 	}))
@@ -95,6 +96,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		Uploads: arrowipc.Limits{MaxMessageBytes: 3 << 20, MaxDecodedBytes: 4 << 20},
 
 		ResultBytes: 8 << 20,
+		Ranges:      Ranges{Disk: "/tmp/ranges", DiskBytes: 1 << 30, Bucket: "s3://near--euc1-az1--x-s3/ranges"},
 		CacheBytes:  2 << 30, MemoryBytes: 1 << 30, MergeBytes: 5 << 20, TopK: 7, StableRowIDs: true, Anonymous: true,
 		WasmLimits: wasm.Limits{ModuleBytes: 1 << 20, MemoryBytes: 2 << 20, CallTime: 3 * time.Second, ResultBytes: 4 << 20},
 	}
@@ -156,6 +158,9 @@ func TestReadRefuses(t *testing.T) {
 		{"metrics", "on", "auto, emf or off"},
 		{"request-timeout", "0s", "positive duration"},
 		{"request-timeout", "5", "positive duration"},
+		{"cache-disk-bytes", "1MiB", "must be at least 16MiB"},
+		{"cache-bucket", "/tmp/ranges", "must be s3://bucket/prefix"},
+		{"cache-bucket", "s3://key:secret@bucket/prefix", "must be s3://bucket/prefix"},
 		{"cache-bytes", "0", "positive number of bytes"},
 		{"cache-bytes", "-1", "positive number of bytes"},
 		{"cache-bytes", "1.5GiB", "positive number of bytes"},

@@ -21,6 +21,7 @@ import (
 	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore/rangecache"
 )
 
 // bounds are the upper bounds of the duration buckets in seconds. They range from one request to
@@ -33,6 +34,7 @@ type Metrics struct {
 	started time.Time
 	memory  *memory.Budget
 	cache   func() dataset.CacheUsage
+	ranges  func() rangecache.Usage
 
 	mu       sync.Mutex
 	answers  map[answer]int64
@@ -57,9 +59,9 @@ type measured struct {
 }
 
 // New returns metrics of a program that started at now. They include its release, the memory that
-// requests and jobs use, and the usage of the cache.
-func New(release string, now time.Time, memory *memory.Budget, cache func() dataset.CacheUsage) *Metrics {
-	return &Metrics{release: release, started: now, memory: memory, cache: cache, answers: map[answer]int64{}, measured: map[string]*measured{}}
+// requests and jobs use, and the usage of the cache of table data and of that of ranges of files.
+func New(release string, now time.Time, memory *memory.Budget, cache func() dataset.CacheUsage, ranges func() rangecache.Usage) *Metrics {
+	return &Metrics{release: release, started: now, memory: memory, cache: cache, ranges: ranges, answers: map[answer]int64{}, measured: map[string]*measured{}}
 }
 
 // Observe counts a request.
@@ -114,6 +116,13 @@ func (m *Metrics) Write(w io.Writer) {
 	p.sample("tiltyard_cache_held_bytes", float64(cache.HeldBytes))
 	p.family("tiltyard_cache_limit_bytes", "gauge", "Memory that the cache may hold.")
 	p.sample("tiltyard_cache_limit_bytes", float64(cache.LimitBytes))
+	ranges := m.ranges()
+	p.family("tiltyard_ranges_total", "counter", "Ranges of files in buckets, by where they were found.")
+	p.sample("tiltyard_ranges_total", float64(ranges.Disk), "from", "disk")
+	p.sample("tiltyard_ranges_total", float64(ranges.Bucket), "from", "bucket")
+	p.sample("tiltyard_ranges_total", float64(ranges.Store), "from", "store")
+	p.family("tiltyard_ranges_kept_total", "counter", "Ranges that were written to the folder or to the bucket of the cache.")
+	p.sample("tiltyard_ranges_kept_total", float64(ranges.Kept))
 	_ = p.Flush()
 }
 

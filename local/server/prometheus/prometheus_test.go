@@ -13,13 +13,14 @@ import (
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol/operations"
 	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/rangecache"
 )
 
 func TestMetricsPageCountsServedRequests(t *testing.T) {
 	requests := memory.NewBudget(1000, 800)
 	m := prometheus.New(`1.0 "quoted"`, time.Unix(1_700_000_000, 0), requests, func() dataset.CacheUsage {
 		return dataset.CacheUsage{Hits: 70, Misses: 30, HeldBytes: 500, LimitBytes: 600}
-	})
+	}, func() rangecache.Usage { return rangecache.Usage{Disk: 7, Bucket: 8, Store: 9, Kept: 10} })
 	query, _ := operations.Lookup("QueryTable")
 	m.Observe(&httpapi.Served{Operation: query, Status: 200, Duration: 3 * time.Millisecond, Received: 10, Sent: 100, Storage: new(objectstore.Usage)})
 	m.Observe(&httpapi.Served{Operation: query, Status: 200, Duration: 5 * time.Millisecond, Storage: new(objectstore.Usage)})
@@ -54,6 +55,10 @@ func TestMetricsPageCountsServedRequests(t *testing.T) {
 		"tiltyard_cache_misses_total 30\n",
 		"tiltyard_cache_held_bytes 500\n",
 		"tiltyard_cache_limit_bytes 600\n",
+		`tiltyard_ranges_total{from="disk"} 7` + "\n",
+		`tiltyard_ranges_total{from="bucket"} 8` + "\n",
+		`tiltyard_ranges_total{from="store"} 9` + "\n",
+		"tiltyard_ranges_kept_total 10\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the page lacks %s\n%s", want, &out)

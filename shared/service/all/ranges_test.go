@@ -213,6 +213,17 @@ func TestFiftiethInstanceReadsNoFileFromTheStore(t *testing.T) {
 	})
 }
 
+// Prewarming by one instance spares the others the store.
+func TestPrewarmingFillsTheTiers(t *testing.T) {
+	inner, bucket := memstore.New(), memstore.New()
+	addTables(t, inner)
+	startInstance(t, inner, tiers{bucket: bucket}, false).call("/v1/table/t/page_cache/prewarm", []byte(`{"columns":["id","x","s"]}`))
+	scan := startInstance(t, inner, tiers{bucket: bucket}, false).call("/v1/table/t/query", []byte(`{"columns":["id","x","s"]}`))
+	if len(scan.immutable) > 0 || scan.tierReads == 0 {
+		t.Errorf("got %d requests to the bucket, and to the store: %s", scan.tierReads, strings.Join(scan.immutable, ", "))
+	}
+}
+
 // A tier that fails, is slow or holds damaged bytes changes no answer, and delays it little.
 func TestFaultsOfTiersChangeNoAnswer(t *testing.T) {
 	never := func(ctx context.Context) error {

@@ -21,7 +21,7 @@ const (
 	// bytesPerSecond is the least rate of the further bytes.
 	bytesPerSecond = 64 << 20
 	// putWait bounds the time of a write.
-	putWait = 10 * time.Second
+	putWait = 5 * time.Second
 	// maxFailures is the number of failed calls in a row after which the bucket is left alone for a pause. One
 	// is enough if it has never answered, or has just been left alone.
 	maxFailures = 3

@@ -76,6 +76,15 @@ func New(o Options) *Cache {
 // Wait returns when all entries are written that were read before. No read may begin meanwhile.
 func (c *Cache) Wait() { c.keeper.writing.Wait() }
 
+// Close gives up the entries that wait to be written, and returns when those that are being written are. No read
+// may begin after it. It does nothing for nil.
+func (c *Cache) Close() {
+	if c != nil {
+		c.keeper.clear()
+		c.Wait()
+	}
+}
+
 // Usage is where ranges of immutable objects were found since the cache was made.
 type Usage struct {
 	Disk, Bucket int64 // found there
@@ -85,8 +94,11 @@ type Usage struct {
 
 type usage struct{ disk, bucket, store, kept atomic.Int64 }
 
-// Usage returns the counts so far.
+// Usage returns the counts so far. That of nil is zero.
 func (c *Cache) Usage() Usage {
+	if c == nil {
+		return Usage{}
+	}
 	return Usage{c.usage.disk.Load(), c.usage.bucket.Load(), c.usage.store.Load(), c.usage.kept.Load()}
 }
 

@@ -80,6 +80,17 @@ func (k *keeper) forget(name digest, bytes int64) {
 	k.share.Give(bytes)
 }
 
+// clear gives up the entries that no writer has begun with.
+func (k *keeper) clear() {
+	k.mu.Lock()
+	given := k.queue
+	k.queue = nil
+	k.mu.Unlock()
+	for _, w := range given {
+		k.forget(w.name, int64(len(w.blob)))
+	}
+}
+
 // write writes entries until none waits.
 func (k *keeper) write() {
 	for {

@@ -35,7 +35,7 @@ func churn(folder string, seed uint64) error {
 		return err
 	}
 	random, found := rand.New(rand.NewPCG(seed, 0)), 0
-	for range 3000 {
+	for range 1000 {
 		i := random.IntN(400)
 		r := objectstore.Range{Offset: int64(i), Length: 100 << 10}
 		name := nameOf("place", "key", r)

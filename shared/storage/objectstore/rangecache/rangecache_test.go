@@ -298,6 +298,9 @@ func TestFolderStaysWithinItsBound(t *testing.T) {
 		if first.get(often, each) == nil {
 			t.Fatalf("the file that is used most was deleted after %d others", i)
 		}
+		if i%10 > 0 {
+			continue
+		}
 		total := int64(0)
 		for file := range first.files(now) {
 			total += file.bytes
@@ -423,6 +426,7 @@ func TestBucketThatFailsIsLeftAlone(t *testing.T) {
 		{"it fails now and then", fail, 0, []int{2, 2}},
 		{"it answers again", nil, 0, []int{2}},
 		{"it fails for good", fail, 0, []int{2, 2, 2, 0, 0}},
+		{"it still fails after the pause", fail, pause, []int{2, 0}},
 		{"after the pause", nil, pause, []int{2, 2}},
 	}
 	for _, step := range steps {
@@ -459,12 +463,20 @@ func TestWaitingEntriesAreBounded(t *testing.T) {
 	if got, want := budget.Usage().Held, int64(1<<20)/(each+headerBytes)*(each+headerBytes); got != want {
 		t.Errorf("100 entries hold %d bytes, want %d", got, want)
 	}
+	ended := make(chan struct{})
+	go func() {
+		cache.Close() // with all but those that are being written
+		close(ended)
+	}()
+	for budget.Usage().Held > maxWriters*(each+headerBytes) {
+		time.Sleep(time.Millisecond)
+	}
 	close(release)
-	cache.Wait()
+	<-ended
 	if got := budget.Usage().Held; got != 0 {
 		t.Errorf("%d bytes are held when all is written", got)
 	}
-	if got, want := cache.Usage().Kept, int64(1<<20)/(each+headerBytes); got != want {
+	if got, want := cache.Usage().Kept, int64(maxWriters); got != want {
 		t.Errorf("%d entries were kept, want %d", got, want)
 	}
 }
