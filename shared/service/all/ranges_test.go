@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -221,6 +222,43 @@ func TestPrewarmingFillsTheTiers(t *testing.T) {
 	scan := startInstance(t, inner, tiers{bucket: bucket}, false).call("/v1/table/t/query", []byte(`{"columns":["id","x","s"]}`))
 	if len(scan.immutable) > 0 || scan.tierReads == 0 {
 		t.Errorf("got %d requests to the bucket, and to the store: %s", scan.tierReads, strings.Join(scan.immutable, ", "))
+	}
+}
+
+// Searches for ever other vectors, each by a new instance, find the ranges of the index that others have read. The
+// rows that they return are mostly others.
+func TestSearchesForOtherVectorsFindTheIndex(t *testing.T) {
+	const rows, searches = 300_000, 60
+	inner, bucket := memstore.New(), memstore.New()
+	setup := startInstance(t, inner, tiers{}, false)
+	setup.call("/v1/table/v/create", stream(t, 0, rows))
+	setup.call("/v1/table/v/create_index", []byte(`{"column":"vector","index_type":"IVF_PQ","num_partitions":64,"num_sub_vectors":8}`))
+	random := rand.New(rand.NewPCG(1, 2))
+	search := func() []byte {
+		near, vector := random.IntN(rows), make([]string, 8)
+		for d := range vector {
+			vector[d] = fmt.Sprintf("%.2f", float32(near*31+d*17)/100+random.Float32())
+		}
+		return fmt.Appendf(nil, `{"columns":{"column_names":["id","s"]},"vector":{"single_vector":[%s]},"k":10}`, strings.Join(vector, ","))
+	}
+	for _, phase := range []string{"first", "later"} {
+		var looked, puts, ofIndex, ofRows int
+		for range searches {
+			c := startInstance(t, inner, tiers{bucket: bucket}, false).call("/v1/table/v/query", search())
+			looked, puts = looked+c.tierReads, puts+c.tierWritings
+			for _, line := range c.immutable {
+				if strings.Contains(line, "/_indices/") {
+					ofIndex++
+				} else {
+					ofRows++
+				}
+			}
+		}
+		found := looked - ofIndex - ofRows
+		t.Logf("%s %d searches: %d ranges, %d found; read of the store: %d of the index, %d of rows; %d kept", phase, searches, looked, found, ofIndex, ofRows, puts)
+		if phase == "later" && (ofIndex > searches || found < looked/2) {
+			t.Errorf("later searches found %d of %d ranges, and read %d of the index from the store", found, looked, ofIndex)
+		}
 	}
 }
 
