@@ -61,13 +61,28 @@ func TestRangesAreKeptForLaterPrograms(t *testing.T) {
 		mu.Lock()
 		asked = nil
 		mu.Unlock()
-		got, info, err := env.Objects.Home().Store.GetRanges(t.Context(), key, objectstore.Range{Offset: -100})
+		var usage objectstore.Usage
+		store := objectstore.Counting(env.Objects.Home().Store) // as tables do
+		got, info, err := store.GetRanges(objectstore.WithUsage(t.Context(), &usage), key, objectstore.Range{Offset: -100})
 		if err != nil || string(got[0]) != "the bytes of a file" || info.Size != 19 {
 			t.Fatalf("got %q of %d bytes, %v", got, info.Size, err)
 		}
 		env.Ranges.Wait()
 		mu.Lock()
 		defer mu.Unlock()
+		reads := 0
+		for _, request := range asked {
+			if strings.HasPrefix(request, "GET") {
+				reads++
+			}
+		}
+		found := int64(1)
+		if slices.Contains(asked, "GET lake") {
+			found = 0
+		}
+		if usage.Requests() != int64(reads) || usage.Writes() != 0 || usage.Kept() != found {
+			t.Errorf("counted %d reads, %d writes and %d found ranges for %q", usage.Requests(), usage.Writes(), usage.Kept(), asked)
+		}
 		return slices.Clone(asked)
 	}
 	const file = "t.lance/data/0b5cf2a0-1c9f-4f5d-9d4a-6f3f3b1f2a3c.lance"

@@ -86,12 +86,19 @@ func (c counters) add(read bool, requests, bytes int) {
 	}
 }
 
-// Counting returns a store that counts the requests to s for [WithUsage] and [WithTotal].
+// Counting returns a store that counts the requests to s for [WithUsage] and [WithTotal]. If s does so, or wraps a
+// store that does, it is s itself.
 func Counting(s Store) Store {
-	if _, ok := s.(counting); ok {
-		return s
+	for inner := s; ; {
+		if _, ok := inner.(counting); ok {
+			return s
+		}
+		w, ok := inner.(Wrapper)
+		if !ok {
+			return counting{s}
+		}
+		inner = w.Unwrap()
 	}
-	return counting{s}
 }
 
 type counting struct{ Store }
