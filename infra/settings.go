@@ -89,7 +89,7 @@ func (n needs) gets(setting string) bool {
 // kinds explains the placeholders of settings.
 var kinds = map[string]string{
 	"SWITCH": "on or off", "DURATION": "duration, such as 90s", "ROWS": "number", "BYTES": "bytes, such as 64MiB", "LEVEL": "level", "FORMAT": "word",
-	"URL": "URL", "SHARE": "number from 0 to 1",
+	"URL": "URL", "FOLDER": "folder", "SHARE": "number from 0 to 1",
 }
 
 // settings reads the passed settings with the parsers of the server.
