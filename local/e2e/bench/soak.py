@@ -44,7 +44,9 @@ BATCH = 20  # rows of a write
 MOST_ROWS = 5_000  # of a table, after which its caller deletes
 PATIENCE_SECONDS = 60  # for an answer of a server that is replaced or busy
 MEMORY_FACTOR, MEMORY_MORE = 1.25, 64 << 20
-OTHER_FACTOR, OTHER_MORE = 1.25, 32  # of open files, threads and goroutines
+OTHER_FACTOR = 1.25  # of open files, threads and goroutines
+# Go starts a thread for each call of the system that waits, and keeps it: a slow disk makes many at once.
+MORE = {"memory": MEMORY_MORE, "files": 32, "goroutines": 32, "threads": 128}
 GARBAGE = 0.1
 OLD_DAYS = 8  # more than doctor gives a file that no version needs
 REPLACES = (429, 503)  # statuses after which a request is sent again
@@ -304,8 +306,8 @@ def grown(samples: list[Sample]) -> list[str]:
     if third == 0:
         return ["there are too few samples to say whether the process grows"]
     wrong = []
-    for what in ("memory", "files", "threads", "goroutines"):
-        factor, more = (MEMORY_FACTOR, MEMORY_MORE) if what == "memory" else (OTHER_FACTOR, OTHER_MORE)
+    for what, more in MORE.items():
+        factor = MEMORY_FACTOR if what == "memory" else OTHER_FACTOR
         before = max(getattr(s, what) for s in samples[third : 2 * third])
         after = max(getattr(s, what) for s in samples[2 * third :])
         if after > factor * before + more:
