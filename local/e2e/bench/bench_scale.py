@@ -44,6 +44,7 @@ LATENCY, RATE = 0.020, 75.0  # seconds, megabytes a second of a stream
 READ_PRICE, WRITE_PRICE = 0.40e-6, 5.00e-6  # dollars for a request to S3
 GIGABYTE_SECOND, CALL = 0.0000166667, 0.20e-6  # dollars of Lambda
 MEMORY = 2.0  # gigabytes of a function
+CALL_SECONDS, COLD_SECONDS, REQUEST_SECONDS = 0.015, 0.045, 0.002  # of a function, of its start, of a request beyond the latency
 STAGE = "scale"
 CACHE = 512 << 20
 BATCH = 1_000_000
@@ -162,6 +163,15 @@ class Seen:
     calls: int  # of functions
     billed: float  # seconds of all functions
     cpu: float  # seconds of all functions
+
+    def predicted(self, cold: bool) -> float:
+        """The seconds by the model of docs/scale.md: the calls, and then what lasts longer, the chain of requests with
+        their bytes or the work of the processors."""
+        levels = min(self.calls, 2)
+        start = levels * (CALL_SECONDS + (COLD_SECONDS if cold else 0))
+        streams = max(1.0, (self.reads + self.writes) / max(1, self.depth))
+        waiting = self.depth * (LATENCY + REQUEST_SECONDS) + self.megabytes / (RATE * streams)
+        return start + max(waiting, self.cpu / os.cpu_count())
 
     @property
     def dollars(self) -> float:
@@ -287,7 +297,8 @@ def measured(away: Away, case: Case, given: argparse.Namespace) -> list[list[str
         middle = lambda field: statistics.median(getattr(one, field) for one in tries)
         seconds = sorted(one.seconds for one in tries)
         slow = seconds[max(0, -(-len(seconds) * 95 // 100) - 1)]
-        cells = [f"{statistics.median(seconds) * 1e3:,.0f}", f"{slow * 1e3:,.0f}", f"{middle('calls') - 1:.0f}", f"{middle('reads'):,.0f}"]
+        model = statistics.median(one.predicted(name == "cold") for one in tries)
+        cells = [f"{statistics.median(seconds) * 1e3:,.0f}", f"{slow * 1e3:,.0f}", f"{model * 1e3:,.0f}", f"{middle('calls') - 1:.0f}", f"{middle('reads'):,.0f}"]
         cells += [f"{middle('writes'):,.0f}", table.number(middle("megabytes")), f"{middle('depth'):.0f}"]
         cells += [table.number(middle("cpu")), table.number(middle("billed")), f"{middle('dollars') * 1e6:,.1f}"]
         rows.append([f"{case.name}, {name}", *cells])
@@ -295,7 +306,7 @@ def measured(away: Away, case: Case, given: argparse.Namespace) -> list[list[str
     return rows
 
 
-HEAD = ["query", "p50 ms", "p95 ms", "parts", "reads", "writes", "MB", "depth", "cpu s", "s of functions", "$ a million"]
+HEAD = ["query", "p50 ms", "p95 ms", "model ms", "parts", "reads", "writes", "MB", "depth", "cpu s", "s of functions", "$ a million"]
 
 
 def main() -> None:
