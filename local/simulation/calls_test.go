@@ -224,11 +224,13 @@ func (w *world) callee() *instance {
 		n := len(w.instances)
 		w.mu.Unlock()
 		i = w.start(fmt.Sprintf("p%02d", n), 0)
+		older := w.fault(60)
+		newer := !older && w.fault(60)
 		switch {
-		case w.fault(60):
+		case older:
 			i.handler = otherRelease{i.handler, func(body map[string]any) { delete(body, "part") }}
 			w.counted("instances of an older release")
-		case w.fault(60):
+		case newer:
 			i.handler = otherRelease{i.handler, func(body map[string]any) {
 				if part, ok := body["part"].(string); ok {
 					body["part"] = strings.Replace(part, `"format":`, `"format":9`, 1)
