@@ -50,7 +50,7 @@ CACHE = 512 << 20
 BATCH = 1_000_000
 MOST_FLAT = 6 << 30  # bytes of vectors that the functions, on the cores of this machine, measure before their time limit
 LABELS = 1_000
-WORDS, WORDS_OF_TEXT = 50_000, 30
+WORDS, SHORTEST, LONGEST = 50_000, 10, 50  # of all texts, and of one
 CENTRES, SPREAD = 400, 0.6
 
 
@@ -120,8 +120,9 @@ def text_rows(given: argparse.Namespace) -> Iterator[pa.Table]:
     for start in range(0, given.documents, BATCH):
         random = np.random.default_rng([2, start])
         count = min(BATCH, given.documents - start)
-        numbers = np.searchsorted(shares, random.random(count * WORDS_OF_TEXT) * shares[-1]).astype(np.int32)
-        lists = pa.ListArray.from_arrays(np.arange(count + 1, dtype=np.int32) * WORDS_OF_TEXT, dictionary.take(pa.array(numbers)))
+        ends = np.cumsum(random.integers(SHORTEST, LONGEST + 1, size=count))
+        numbers = np.searchsorted(shares, random.random(ends[-1]) * shares[-1]).astype(np.int32)
+        lists = pa.ListArray.from_arrays(np.concatenate([[0], ends]).astype(np.int32), dictionary.take(pa.array(numbers)))
         yield pa.table({"id": np.arange(start, start + count), "text": pc.binary_join(lists, " ")})
 
 

@@ -24,14 +24,15 @@ func newMeasure(of *partition) measure {
 }
 
 // A read of lengths takes leastAhead to mostAhead pages, moreAhead times as many as the one before. The first are few, because
-// a search can skip most documents once it has found enough good ones. All are within farAhead documents and in at most
-// mostApart groups: of more, datafile would read the gaps, too.
+// a search can skip most documents once it has found enough good ones. All are within farAhead documents, and within
+// throughPages or in at most mostApart groups: of more groups, datafile reads the gaps, too.
 const (
-	leastAhead = 16
-	moreAhead  = 4
-	mostAhead  = 1024
-	farAhead   = 1 << 23
-	mostApart  = 32
+	leastAhead   = 16
+	moreAhead    = 4
+	mostAhead    = 1024
+	farAhead     = 1 << 23
+	mostApart    = 32
+	throughPages = 1 << 21 >> lengthBits
 )
 
 // known returns the length of a document if it is in memory.
@@ -85,7 +86,7 @@ func (m *measure) length(ctx context.Context, document int64, next *upcoming) (u
 		if numbers[i]-numbers[i-1] <= nearPages {
 			continue
 		}
-		if apart++; apart > mostApart {
+		if apart++; apart > mostApart && numbers[i]-numbers[0] > throughPages {
 			numbers = numbers[:i]
 		}
 	}
