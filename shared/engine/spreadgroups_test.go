@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/engine/relation"
+	"tiltyard/shared/engine/selection"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/syntax"
 )
@@ -150,5 +151,28 @@ func TestDividedGroupsThatFail(t *testing.T) {
 	e.before = nil
 	if _, _, err := answered(t, divided, "SELECT sum(10 / (id - 7000)) FROM points"); err == nil || !strings.Contains(err.Error(), "10 / (`id` - 7000)") {
 		t.Errorf("a part divides by zero: got %v, want an error that names the expression", err)
+	}
+}
+
+func TestDividedGroupsOfAView(t *testing.T) {
+	table := createPoints(t)
+	for text, divided := range map[string]bool{
+		"SELECT id AS number, name FROM points WHERE id % 5 <> 2": true,
+		"SELECT id AS number, name FROM points LIMIT 4000":        false,
+	} {
+		seen, err := selection.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const statement = "SELECT name, sum(number), count(*) FROM points GROUP BY name"
+		want, _, err := answered(t, table.WithView(seen), statement)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e elsewhere
+		got, plan, err := answered(t, e.spread(table.WithView(seen), 5), statement)
+		if err != nil || !slices.Equal(got, want) || strings.Contains(plan, " parts=") != divided {
+			t.Errorf("%s: got %q (%v), want %q, in parts: %v\n%s", text, got, err, want, divided, plan)
+		}
 	}
 }

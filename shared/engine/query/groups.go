@@ -83,13 +83,7 @@ func (g *Groups) Bind(ctx context.Context, rows *arrow.Schema) (*plan.Grouping, 
 // Groups makes groups of the rows of a query in parts, if it is so large that it is divided; otherwise it returns nil. A
 // group has a row for each part that has rows of it. tell is called at the end with what the parts took.
 func (p *Planner) Groups(ctx context.Context, r condition.Relation, q *Query, g *Groups, tell func(string)) (*protocol.Rows, error) {
-	var err error
-	if r.View != nil {
-		if q, err = ofSource(r, q); err != nil {
-			return nil, err
-		}
-	}
-	answer, err := p.plan(ctx, r, q)
+	answer, err := p.seen(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +96,7 @@ func (p *Planner) Groups(ctx context.Context, r condition.Relation, q *Query, g 
 		return nil, err
 	}
 	opts := scan.opts
-	divided, err := p.divide(ctx, r, &opts, Part{Kind: grouped, Query: q, Groups: g})
+	divided, err := p.divide(ctx, r, &opts, Part{Kind: grouped, Query: scan.query, Groups: g})
 	if err != nil || divided == nil {
 		return nil, err
 	}
@@ -151,20 +145,13 @@ func (s *tableScan) groups(ctx context.Context, opts snapshot.ScanOptions, of *p
 
 // groupedPart returns the groups of the rows of a part that match.
 func (p *Planner) groupedPart(ctx context.Context, r condition.Relation, part *Part) (*protocol.Rows, error) {
-	q := part.Query
-	out, err := planOutput(ctx, q, r, rating{})
+	scan, err := p.scanPart(ctx, r, part)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := p.newAsked(ctx, r, q.Filter, q.FastSearch)
-	if err != nil {
-		return nil, err
-	}
-	rows.narrow(part)
-	of, schema, err := part.Groups.Bind(ctx, out.schema)
+	of, schema, err := part.Groups.Bind(ctx, scan.out.schema)
 	if err != nil {
 		return nil, apierror.OfExpression("part", err)
 	}
-	scan := p.scan(r.Dataset, out, rows)
 	return &protocol.Rows{Schema: schema, Batches: scan.groups(ctx, scan.opts, of, schema)}, nil
 }

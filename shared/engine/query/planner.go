@@ -40,16 +40,23 @@ func (p *Planner) Plan(ctx context.Context, r condition.Relation, q *Query) (Ans
 	for _, err := range damaged {
 		p.Policy.Warn(ctx, "an index is not used", slog.Any("error", err))
 	}
-	if r.View != nil {
-		if q, err = ofSource(r, q); err != nil {
-			return nil, err
-		}
-	}
-	answer, err := p.plan(ctx, r, q)
+	answer, err := p.seen(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
 	return oneDictionary{answer}, nil
+}
+
+// seen plans a query in the names of the relation, which may be a view.
+func (p *Planner) seen(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
+	if r.View == nil {
+		return p.plan(ctx, r, q)
+	}
+	q, err := ofSource(r, q)
+	if err != nil {
+		return nil, err
+	}
+	return p.plan(ctx, r, q)
 }
 
 // plan plans a query on the table itself, after names of a view have been replaced.

@@ -89,22 +89,30 @@ func (s *tableScan) remainingRows(ctx context.Context, opts snapshot.ScanOptions
 
 // matchingPart returns the rows of a part that match.
 func (p *Planner) matchingPart(ctx context.Context, r condition.Relation, part *Part) (*protocol.Rows, error) {
-	q := part.Query
-	out, err := planOutput(ctx, q, r, rating{})
+	scan, err := p.scanPart(ctx, r, part)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := p.newAsked(ctx, r, q.Filter, q.FastSearch)
+	answer, err := scan.Rows(ctx)
+	if limit := part.Query.Limit; err == nil && limit != nil {
+		// The limit of a scan counts the rows of all fragments.
+		answer.Batches = window(answer.Batches, 0, *limit)
+	}
+	return answer, err
+}
+
+// scanPart returns the scan of the rows of a part that match, without a limit.
+func (p *Planner) scanPart(ctx context.Context, r condition.Relation, part *Part) (*tableScan, error) {
+	out, err := planOutput(ctx, part.Query, r, rating{})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := p.newAsked(ctx, r, part.Query.Filter, part.Query.FastSearch)
 	if err != nil {
 		return nil, err
 	}
 	rows.narrow(part)
-	answer, err := p.scan(r.Dataset, out, rows).Rows(ctx)
-	if err == nil && q.Limit != nil {
-		// The limit of a scan counts the rows of all fragments.
-		answer.Batches = window(answer.Batches, 0, *q.Limit)
-	}
-	return answer, err
+	return p.scan(r.Dataset, out, rows), nil
 }
 
 // window skips rows, and ends after limit rows; a limit of 0 is none.
