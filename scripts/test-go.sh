@@ -3,7 +3,8 @@
 # makes tests six times slower, and decoders share no data. So where tests of very many cases have a
 # short form, the detector runs the short form, and all cases run without it. The detector needs a C compiler;
 # with WITHOUT=race the tests run without it, and with WITHOUT=ministack without S3 and DynamoDB.
-# The command line and the tools do one thing after the other, and run without it.
+# The command line, the tools, and packages of the engine that start no goroutines do one thing after the other; they and
+# the stand-ins run without it.
 # Tests that count work or memory, and those in which one thing happens after the other, run without the detector only.
 # With the race detector go test does not vet: make lint does.
 # The arguments are those of go test: -short shortens the tests of many random cases. SIMULATION has further
@@ -16,7 +17,7 @@ case " ${WITHOUT:-} ${GOFLAGS:-} " in *" race "* | *" -vet=off "*) ;; *) export 
 # The simulation takes minutes and lets one goroutine run at a time: it runs beside the others.
 simulated=tiltyard/local/simulation
 [ -n "${BESIDE_SIMULATION:-}" ] || exec env BESIDE_SIMULATION=1 scripts/beside.sh "go test -timeout 20m $* ${SIMULATION:-} $simulated" scripts/test-go.sh "$@"
-concurrent=$(go list ./... | grep -vxF "$simulated" | grep -E '^tiltyard/(local|shared/(arrow/take|catalog|engine|http/httpapi|jobs|lance/dataset|lance/internal/cache|protocol/auth|service|storage|tables|work))(/|$)' | grep -vE '^tiltyard/(shared/engine/(chunking|selection|udf|view)|local/(command|rowfile|tools))(/|$)')
+concurrent=$(go list ./... | grep -vxF "$simulated" | grep -E '^tiltyard/(local|shared/(arrow/take|catalog|engine|http/httpapi|jobs|lance/dataset|lance/internal/cache|protocol/auth|service|storage|tables|work))(/|$)' | grep -vE '^tiltyard/(shared/engine/(chunking|evolution|fill|indices|internal/(grouping|prefilter)|relation|selection|udf|view)|local/(command|rowfile|standins|tools))(/|$)')
 # Those that take minutes come first, so that none of them runs alone at the end.
 slow=$(printf 'tiltyard/shared/%s\n' work/indexing engine lance/dataset service/all storage/objectstore/s3store work/refresh work/backfill)
 concurrent=$(echo "$slow" && echo "$concurrent" | grep -vxF "$slow")
