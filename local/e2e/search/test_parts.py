@@ -86,6 +86,28 @@ def test_answers_of_parts_are_those_of_lance(servers):
 
 
 @beside
+def test_searches_of_an_index(servers):
+    """A search that reads many partitions of an index is divided by them."""
+    server, other, outside = servers
+    write(outside / "indexed.lance")
+    native, wire = lance.dataset(outside / "indexed.lance"), Wire(server.url, server.token)
+    native = native.create_index("vector", "IVF_FLAT", num_partitions=16, metric="l2")
+    assert wire.post("/v1/table/indexed/register", {"location": str(outside / "indexed.lance")}).status == 200
+    before, r = queries_answered(other), random.Random(7)
+    for nprobes in (5, 16):
+        for where in (None, "id % 7 = 3", "name = 'n3'"):
+            query = [r.random() for _ in range(DIMENSION)]
+            asked = {"vector": query, "k": 10, "nprobes": nprobes, "columns": {"column_names": ["id"]}, **({"filter": where, "prefilter": True} if where else {})}
+            want = native.to_table(["id"], filter=where, prefilter=True, nearest={"column": "vector", "q": query, "k": 10, "nprobes": nprobes})
+            got = wire.post("/v1/table/indexed/query", asked)
+            assert got.status == 200 and got.table["id"].to_pylist() == want["id"].to_pylist(), (nprobes, where)
+            assert got.table["_distance"].to_pylist() == pytest.approx(want["_distance"].to_pylist(), rel=1e-5)
+    plan = str(wire.post("/v1/table/indexed/analyze_plan", {"vector": query, "k": 3, "nprobes": 16}).json)
+    assert "parts=" in plan and "partitions=16" in plan, plan
+    assert queries_answered(other) > before + 20
+
+
+@beside
 def test_orders_and_statements(servers):
     server, other, place = servers
     native = lance.dataset(place / "t.lance")

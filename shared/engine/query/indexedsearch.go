@@ -31,6 +31,9 @@ type indexedSearch struct {
 	limit   int  // rows to find in the index for each query
 	refined bool // the query requests exact distances
 
+	part      *Probes // what a part searches; nil: all
+	elsewhere bool    // parts have searched the index
+
 	index, filter, exact *explain.Step // plan steps; filter and exact may be nil
 }
 
@@ -171,11 +174,18 @@ func (x *indexedSearch) probe(ctx context.Context) (*annsearch.Answer, error) {
 	if x.filter != nil {
 		q.Among = x.passing
 	}
+	if x.part != nil {
+		q.Only, q.Among = x.part.Segments, x.part.among(q.Among)
+	} else if x.planner.Spread != nil {
+		q.Elsewhere = x.probeElsewhere
+	}
 	answer, err := annsearch.Nearest(x.index.Reading(ctx), x.dataset, q)
 	if err != nil {
 		return nil, err
 	}
-	x.index.WithMore("partitions=%d", answer.Partitions).WithMore("rows_measured=%d", answer.Rows)
+	if !x.elsewhere {
+		x.index.WithMore("partitions=%d", answer.Partitions).WithMore("rows_measured=%d", answer.Rows)
+	}
 	for _, hits := range answer.Hits {
 		x.index.Found(len(hits))
 	}

@@ -34,6 +34,8 @@ const (
 	counting Kind = "count"
 	// nearest: query, the number of the query vector; row, the address; distance. The nearest rows of each query, best first.
 	nearest Kind = "nearest"
+	// probing: as nearest. The nearest rows of each query in partitions of an index.
+	probing Kind = "probes"
 	// first: key. The sort keys of the first rows, in their order; each ends with the address of its row.
 	first Kind = "first"
 	// matching: the columns of the query. The rows that match the filter, in the order of the table.
@@ -42,7 +44,7 @@ const (
 	grouped Kind = "groups"
 )
 
-// A Part is a query of a part of the rows of one version.
+// A Part is a query of a part of the rows, or of the index, of one version.
 type Part struct {
 	Format  int    `json:"format"`
 	Version uint64 `json:"version"`
@@ -57,7 +59,8 @@ type Part struct {
 	Query     *Query    `json:"query"`               // in the names of the table, not of the view
 	Groups    *Groups   `json:"groups,omitempty"`    // of the rows; nil for other kinds
 	Unindexed bool      `json:"unindexed,omitempty"` // no index helps with the filter
-	Stretches []Stretch `json:"stretches"`
+	Stretches []Stretch `json:"stretches,omitempty"`
+	Probes    *Probes   `json:"probes,omitempty"` // nil for other kinds
 }
 
 // ParsePart reads a part, and checks that this release understands it. The error is InvalidInput or Unsupported.
@@ -69,11 +72,14 @@ func ParsePart(text []byte) (*Part, error) {
 	if p.Format != partFormat {
 		return nil, protocol.Errorf(protocol.Unsupported, "part: format %d; this release runs parts of format %d", p.Format, partFormat)
 	}
-	if p.Version == 0 || p.Origin == "" || p.Query == nil || len(p.Stretches) == 0 {
-		return nil, protocol.Errorf(protocol.InvalidInput, "part: it needs a version with its origin, a query and stretches of rows")
+	if p.Version == 0 || p.Origin == "" || p.Query == nil || (len(p.Stretches) == 0) == (p.Probes == nil) {
+		return nil, protocol.Errorf(protocol.InvalidInput, "part: it needs a version with its origin, a query, and either stretches of rows or partitions")
 	}
-	if n := p.Query.Nearest; (n == nil || len(n.Vectors) == 0) == (p.Kind == nearest) {
+	if n := p.Query.Nearest; (n == nil || len(n.Vectors) == 0) == (p.Kind == nearest || p.Kind == probing) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "part: kind %q with another query", p.Kind)
+	}
+	if (p.Probes == nil) == (p.Kind == probing) {
+		return nil, protocol.Errorf(protocol.InvalidInput, "part: kind %q with other partitions", p.Kind)
 	}
 	if g := p.Groups; (g == nil || len(g.Keys)+len(g.Calls) == 0) == (p.Kind == grouped) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "part: kind %q with other groups", p.Kind)
@@ -100,6 +106,9 @@ func (q *Query) check() error {
 	}
 	if n.Metric != nil && !slices.Contains([]vector.Metric{vector.L2, vector.Cosine, vector.Dot, vector.Hamming}, *n.Metric) {
 		return protocol.Errorf(protocol.InvalidInput, "part: metric %d", *n.Metric)
+	}
+	if n.MaxProbes < 0 || n.EF < 0 || n.Refine != nil && *n.Refine < 1 || n.Effort != nil && !(*n.Effort >= 0 && *n.Effort <= 1) {
+		return protocol.Errorf(protocol.InvalidInput, "part: nprobes, ef or a refine factor below 0, or an effort beyond 1")
 	}
 	for _, v := range n.Vectors {
 		if len(v) == 0 || len(v) != len(n.Vectors[0]) {
@@ -173,6 +182,8 @@ func (p *Planner) Part(ctx context.Context, r condition.Relation, part *Part) (*
 		return here.countPart(ctx, r, part)
 	case nearest:
 		return here.nearestPart(ctx, r, part)
+	case probing:
+		return here.probingPart(ctx, r, part)
 	case first:
 		return here.firstPart(ctx, r, part)
 	case matching:
@@ -217,6 +228,11 @@ func (p *Planner) nearestPart(ctx context.Context, r condition.Relation, part *P
 	if err != nil {
 		return nil, err
 	}
+	return answerOf(hits)
+}
+
+// answerOf returns found rows as the answer of a part.
+func answerOf(hits []found) (*protocol.Rows, error) {
 	queries, rows, distances := make([]int32, len(hits)), make([]uint64, len(hits)), make([]float32, len(hits))
 	for i, h := range hits {
 		queries[i], rows[i], distances[i] = h.query, h.RowID, h.Distance

@@ -70,8 +70,8 @@ func (s *tableScan) firstRows(ctx context.Context, opts snapshot.ScanOptions, di
 // remainingRows reads the rows of a division here.
 func (s *tableScan) remainingRows(ctx context.Context, opts snapshot.ScanOptions, divided *division) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		for _, stretches := range divided.parts {
-			spans := spansOf(stretches)
+		for _, part := range divided.parts {
+			spans := spansOf(part.Stretches)
 			opts.Only, opts.Span, opts.Offset, opts.Limit = spans.has, spans.of, 0, 0
 			rows, err := s.rowsHere(ctx, opts)
 			if err != nil {

@@ -23,7 +23,8 @@ import (
 // A scan that reads more than Bytes is divided into parts of the rows. Each part does for its rows what the query would
 // have done for all: it counts them, finds the nearest of them, the first of them, or all that match the filter. The
 // query joins the answers of the parts, and fetches the columns of the rows of the answer itself. All parts read the
-// version of the query. What is smaller, or what an index answers, is done here.
+// version of the query. What is smaller is done here, and what an index answers, unless a search for vectors reads that
+// much of it: its parts search some of the partitions each.
 type Spread struct {
 	// Call runs a part, and returns its answer. An error for which Here is true makes the query do the work itself.
 	Call func(ctx context.Context, p *Part) (*Answered, error)
@@ -85,11 +86,11 @@ func (s spans) of(fragment uint64) (from, to int64) { return s[fragment].From, s
 // stretchRows is the unit in which fragments are divided.
 const stretchRows = 1024
 
-// A division is a scan that is divided into parts.
+// A division is a scan, or a search of an index, that is divided into parts.
 type division struct {
 	*Spread
-	part  Part // of all parts
-	parts [][]Stretch
+	all   Part // what the parts have in common
+	parts []*Part
 	warn  func(ctx context.Context, message string, about ...slog.Attr) // may be nil
 	here  func(context.Context, *Part) (*protocol.Rows, error)          // runs a part in this process
 	one   chan struct{}                                                 // has room for the part that runs here
@@ -133,10 +134,27 @@ func (p *Planner) divide(ctx context.Context, r condition.Relation, opts *snapsh
 		}
 		opts.Among, part.Unindexed = nil, true
 	}
-	run := func(ctx context.Context, part *Part) (*protocol.Rows, error) { return p.Part(ctx, r, part) }
-	v := &division{Spread: p.Spread, warn: p.Policy.Warn, here: run, part: part, parts: p.Spread.cut(d, *opts, size), one: make(chan struct{}, 1)}
-	v.part.Format, v.part.Version, v.part.Origin, v.part.Time = partFormat, d.Version(), originOf(d), r.Time
+	v := p.division(r, part)
+	for _, stretches := range p.Spread.cut(d, *opts, size) {
+		v.add(func(p *Part) { p.Stretches = stretches })
+	}
 	return v, nil
+}
+
+// division returns a division without parts, which all begin as the given one. The caller sets the part's view.
+func (p *Planner) division(r condition.Relation, part Part) *division {
+	part.Format, part.Version, part.Origin, part.Time = partFormat, r.Dataset.Version(), originOf(r.Dataset), r.Time
+	return &division{
+		Spread: p.Spread, all: part, warn: p.Policy.Warn, one: make(chan struct{}, 1),
+		here: func(ctx context.Context, part *Part) (*protocol.Rows, error) { return p.Part(ctx, r, part) },
+	}
+}
+
+// add adds a part, which set makes of what all parts have.
+func (v *division) add(set func(*Part)) {
+	part := v.all
+	set(&part)
+	v.parts = append(v.parts, &part)
 }
 
 // size returns the decoded bytes of a scan that has to be divided, and 0 for others.
@@ -231,9 +249,7 @@ func (s *Spread) describe(step *explain.Step, d *dataset.Dataset, opts func() sn
 // with its measurements, for the plan. here is true if nothing can run elsewhere; take was not called then.
 func (v *division) each(ctx context.Context, tell func(what string, value any), take func(batch arrow.RecordBatch) error) (here bool, err error) {
 	calls := scatter.New(v.Options, len(v.parts), func(ctx context.Context, i int) (*Answered, error) {
-		part := v.part
-		part.Stretches = v.parts[i]
-		return v.run(ctx, &part)
+		return v.run(ctx, v.parts[i])
 	})
 	var sum Usage
 	for answer, err := range calls.All(ctx) {

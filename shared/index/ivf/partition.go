@@ -38,6 +38,9 @@ func (p *Partition) bytes() int64 {
 	return n
 }
 
+// PartitionBytes estimates the memory of a partition that a search probes.
+func (x *Index) PartitionBytes(number int) int64 { return x.size(number) }
+
 // size estimates the memory of a partition.
 func (x *Index) size(number int) int64 {
 	const graphRow = 200 // with the usual number of neighbours

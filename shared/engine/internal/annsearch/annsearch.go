@@ -36,6 +36,12 @@ type Question struct {
 	// Among restricts the result to a set of rows. Nil means all rows. It is called once, in parallel
 	// with the opening of segments.
 	Among func(context.Context) (*rowset.Set, error)
+	// Only restricts the search to some of the partitions that each query searches first. Nil means all of these, and
+	// others for queries that find too few rows in them.
+	Only []Probes
+	// Elsewhere, if it is not nil, may search the first partitions in another way, and add the rows of among (nil: all
+	// rows) that it finds to tops, by query. If done is false they are searched here.
+	Elsewhere func(ctx context.Context, work *Work, among *rowset.Set, tops []*vector.TopK) (done bool, err error)
 }
 
 // An Answer is the result of a search.
@@ -45,7 +51,7 @@ type Answer struct {
 	// Rest is the set of Question.Among, if it has at most k rows and the search did not find all of
 	// them. The caller then measures all of these rows.
 	Rest *rowset.Set
-	// Segments and Partitions are the numbers of searched ones, Rows of the measured ones.
+	// Segments and Partitions are the numbers of searched ones, Rows of those that were measured here.
 	Segments, Partitions, Rows int
 }
 
@@ -61,15 +67,19 @@ func Nearest(ctx context.Context, d *dataset.Dataset, q Question) (*Answer, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := s.first(ctx); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
 	answer := &Answer{Segments: len(s.segments)}
-	// If the result must contain all rows of the filter, measuring them is cheaper than searching on.
-	if s.wantsAll() {
+	switch {
+	case s.Only != nil:
+	case s.wantsAll():
+		// Measuring all rows of the filter is cheaper than searching on.
 		answer.Rest = s.among
-	} else if err := s.rest(ctx); err != nil {
-		return nil, err
+	default:
+		if err := s.rest(ctx); err != nil {
+			return nil, err
+		}
 	}
 	for _, part := range s.segments {
 		if err := part.rows.Err(); err != nil {
@@ -93,10 +103,12 @@ type search struct {
 
 // A segment is the state of a search in one segment.
 type segment struct {
+	uuid               string
 	index              *ivf.Index
 	rows               *snapshot.LiveRows
 	filter             ivf.Filter
 	searches           []*ivf.Search // by query
+	probes             [][]int       // the partitions to search first, by query
 	partitions, looked int
 }
 
@@ -122,6 +134,9 @@ func open(ctx context.Context, d *dataset.Dataset, q Question) (*search, error) 
 		return err
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.restrict(); err != nil {
 		return nil, err
 	}
 	for _, part := range s.segments {
@@ -163,7 +178,7 @@ func (s *search) open(ctx context.Context, d *dataset.Dataset, part *snapshot.Se
 		return nil, fmt.Errorf("%w: index %s: segment %s: vectors of %s under %s, want %s under %s",
 			lance.ErrUnsupported, s.Index, part.UUID, index.Element, index.Metric, s.Element, s.Metric)
 	}
-	opened := &segment{index: index}
+	opened := &segment{uuid: part.UUID, index: index}
 	if opened.rows, err = d.LiveRows(ctx, part, true); err != nil {
 		return nil, err
 	}
@@ -177,6 +192,7 @@ func (s *search) open(ctx context.Context, d *dataset.Dataset, part *snapshot.Se
 			return nil, fmt.Errorf("index %s: segment %s: %w", s.Index, part.UUID, err)
 		}
 		opened.searches = append(opened.searches, one)
+		opened.probes = append(opened.probes, one.First())
 	}
 	return opened, nil
 }
@@ -194,6 +210,16 @@ func (s *search) newTops(ctx context.Context) ([]*vector.TopK, error) {
 		tops[i] = vector.NewTopK(s.Candidates, s.Bounds)
 	}
 	return tops, nil
+}
+
+// begin searches the first partitions of all segments.
+func (s *search) begin(ctx context.Context) error {
+	if s.Elsewhere != nil {
+		if done, err := s.Elsewhere(ctx, s.work(), s.among, s.tops); done || err != nil {
+			return err
+		}
+	}
+	return s.first(ctx)
 }
 
 // first searches the first partitions of all segments in parallel.
@@ -216,16 +242,7 @@ func (s *search) first(ctx context.Context) error {
 
 // first searches the first partitions of each query. It reads each partition once.
 func (p *segment) first(ctx context.Context, tops []*vector.TopK) error {
-	var numbers []int
-	wanted := map[int][]int{} // by partition, the queries that search it
-	for i, one := range p.searches {
-		for _, number := range one.First() {
-			if wanted[number] == nil {
-				numbers = append(numbers, number)
-			}
-			wanted[number] = append(wanted[number], i)
-		}
-	}
+	numbers, wanted := p.wanted()
 	for partition, err := range p.index.Read(ctx, numbers) {
 		if err != nil {
 			return err
@@ -240,6 +257,20 @@ func (p *segment) first(ctx context.Context, tops []*vector.TopK) error {
 		}
 	}
 	return nil
+}
+
+// wanted returns the first partitions of all queries, each once, and the queries that search each of them.
+func (p *segment) wanted() (numbers []int, queries map[int][]int) {
+	queries = map[int][]int{}
+	for i, probes := range p.probes {
+		for _, number := range probes {
+			if queries[number] == nil {
+				numbers = append(numbers, number)
+			}
+			queries[number] = append(queries[number], i)
+		}
+	}
+	return numbers, queries
 }
 
 // look searches one partition for one query.
