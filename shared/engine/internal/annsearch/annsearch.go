@@ -215,7 +215,11 @@ func (s *search) newTops(ctx context.Context) ([]*vector.TopK, error) {
 // begin searches the first partitions of all segments.
 func (s *search) begin(ctx context.Context) error {
 	if s.Elsewhere != nil {
-		if done, err := s.Elsewhere(ctx, s.work(), s.among, s.tops); done || err != nil {
+		work, err := s.work(ctx)
+		if err != nil {
+			return err
+		}
+		if done, err := s.Elsewhere(ctx, work, s.among, s.tops); done || err != nil {
 			return err
 		}
 	}

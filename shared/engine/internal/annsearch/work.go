@@ -1,10 +1,12 @@
 package annsearch
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/process/memory"
 )
 
 // Probes are partitions of a segment that queries search.
@@ -28,16 +30,24 @@ type piece struct {
 }
 
 // work returns the search of the first partitions.
-func (s *search) work() *Work {
+func (s *search) work(ctx context.Context) (*Work, error) {
+	const pieceBytes, probeBytes = 64, 16
 	w := &Work{queries: len(s.Vectors)}
 	for _, part := range s.segments {
+		probes := 0
+		for _, numbers := range part.probes {
+			probes += len(numbers)
+		}
+		if err := memory.FromContext(ctx).Take(ctx, int64(pieceBytes*min(probes, part.index.Partitions())+probeBytes*probes)); err != nil {
+			return nil, err
+		}
 		numbers, queries := part.wanted()
 		slices.Sort(numbers)
 		for _, number := range numbers {
 			w.pieces = append(w.pieces, piece{part.uuid, number, queries[number], part.index.PartitionBytes(number)})
 		}
 	}
-	return w
+	return w, nil
 }
 
 // Bytes returns the size of the partitions in memory.
