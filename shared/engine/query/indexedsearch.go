@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/engine/internal/annsearch"
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/engine/internal/explain"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/index/vector"
@@ -58,8 +59,8 @@ func newIndexedSearch(warn func(context.Context, string, ...slog.Attr), s *vecto
 
 // describe makes the plan steps below the search.
 func (x *indexedSearch) describe() []*explain.Step {
-	if x.among.filter.Where != nil || x.among.only != nil {
-		x.filter = x.among.step(x.dataset, []string{snapshot.RowAddr}).With("for_index=true")
+	if x.among.Filter.Where != nil || x.among.Only != nil {
+		x.filter = x.among.Step(x.dataset, []string{snapshot.RowAddr}).With("for_index=true")
 	}
 	index := x.target.index
 	x.index = explain.New(x.dataset.Now, explain.SearchIndex, x.filter).With("index=%s", index.Name).With("type=%s", index.Kind.Type).With("segments=%d", index.Segments).
@@ -194,8 +195,8 @@ func (x *indexedSearch) probe(ctx context.Context) (*annsearch.Answer, error) {
 
 // passing returns the indexed rows that pass the filter.
 func (x *indexedSearch) passing(ctx context.Context) (*rowset.Set, error) {
-	opts := x.among.options([]string{snapshot.RowAddr})
-	opts.Only = inBoth(x.target.index.Covers, x.among.only)
+	opts := x.among.Options([]string{snapshot.RowAddr})
+	opts.Only = condition.InBoth(x.target.index.Covers, x.among.Only)
 	_, batches, err := x.dataset.Scan(x.filter.Reading(ctx), opts)
 	if err != nil {
 		return nil, err

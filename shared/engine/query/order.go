@@ -30,7 +30,7 @@ type tableSort struct {
 	keys          []Order
 	out           *output
 	by            *ordering // also lists the columns to read: the answer's, or the row addresses
-	among         asked
+	among         condition.Rows
 	offset, limit int64
 	whole         bool  // all columns are read at once
 	size          int64 // bytes of the rows, estimated from the manifest
@@ -61,7 +61,7 @@ const wholeFactor = 3
 const fetchBytes = 32 << 20
 
 // newSort plans a sort. A nil limit means all rows.
-func (p *Planner) newSort(r condition.Relation, q *Query, out *output, rows asked, limit *int64) (Answer, error) {
+func (p *Planner) newSort(r condition.Relation, q *Query, out *output, rows condition.Rows, limit *int64) (Answer, error) {
 	d := r.Dataset
 	s := &tableSort{dataset: d, keys: q.Order, out: out, among: rows, offset: q.Offset, limit: noLimit, planner: p, relation: r, query: q}
 	if limit != nil {
@@ -96,7 +96,7 @@ func (s *tableSort) resolve(whole bool) (err error) {
 		return err
 	}
 	s.whole, s.take = whole, nil
-	s.read = s.among.step(s.dataset, s.by.columns)
+	s.read = s.among.Step(s.dataset, s.by.columns)
 	s.order = explain.New(s.dataset.Now, explain.Sort, s.read).With("by=%s", explain.List(orderNames(s.keys)))
 	if s.offset > 0 {
 		s.order.With("offset=%d", s.offset).Like("GlobalLimitExec")
@@ -111,7 +111,7 @@ func (s *tableSort) resolve(whole bool) (err error) {
 	}
 	s.project = projectStep(s.dataset, s.out, from)
 	if !whole && s.divides() {
-		s.planner.Spread.describe(s.read, s.dataset, func() snapshot.ScanOptions { return s.among.options(s.by.columns) })
+		s.planner.Spread.describe(s.read, s.dataset, func() snapshot.ScanOptions { return s.among.Options(s.by.columns) })
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (s *tableSort) sorted(ctx context.Context) (iter.Seq2[arrow.RecordBatch, er
 // sortWhole reads and sorts all columns of the answer.
 func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
 	began := s.dataset.Now()
-	schema, batches, err := s.dataset.Scan(s.read.Reading(ctx), s.among.options(s.by.columns))
+	schema, batches, err := s.dataset.Scan(s.read.Reading(ctx), s.among.Options(s.by.columns))
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 func (s *tableSort) rankValues(ctx context.Context) error {
 	defer s.read.Took(s.dataset.Now())
 	return s.by.rank(func(add func(context.Context, arrow.RecordBatch) error) error {
-		added, err := snapshot.Map(s.read.Reading(ctx), s.dataset.Snapshot, s.among.options(s.by.columns), func(batchCtx context.Context, batch arrow.RecordBatch) (struct{}, error) {
+		added, err := snapshot.Map(s.read.Reading(ctx), s.dataset.Snapshot, s.among.Options(s.by.columns), func(batchCtx context.Context, batch arrow.RecordBatch) (struct{}, error) {
 			return struct{}{}, add(memory.WithShare(batchCtx, memory.FromContext(ctx)), batch)
 		})
 		if err != nil {
@@ -305,7 +305,7 @@ func (s *tableSort) rankValues(ctx context.Context) error {
 func (s *tableSort) takenKeys(ctx context.Context) (*sortkey.Sorter, error) {
 	began := s.dataset.Now()
 	limit := saturating(s.limit, s.offset)
-	opts := s.among.options(s.by.columns)
+	opts := s.among.Options(s.by.columns)
 	if s.divides() {
 		keys, err := s.keysElsewhere(ctx, &opts)
 		if keys != nil || err != nil {

@@ -195,22 +195,22 @@ func (p *Planner) Part(ctx context.Context, r condition.Relation, part *Part) (*
 }
 
 // narrow restricts the rows of a query to those of the part.
-func (a *asked) narrow(part *Part) {
-	spans := spansOf(part.Stretches)
-	a.only, a.span = inBoth(a.only, spans.has), spans.of
-	if part.Unindexed {
-		a.filter.Narrowing = nil
+func (p *Part) narrow(rows *condition.Rows) {
+	spans := spansOf(p.Stretches)
+	rows.Only, rows.Span = condition.InBoth(rows.Only, spans.has), spans.of
+	if p.Unindexed {
+		rows.Filter.Narrowing = nil
 	}
 }
 
 // countPart counts the rows of a part.
 func (p *Planner) countPart(ctx context.Context, r condition.Relation, part *Part) (*protocol.Rows, error) {
-	rows, err := p.newAsked(ctx, r, part.Query.Filter, false)
+	rows, err := condition.NewRows(ctx, r, part.Query.Filter, false, p.Policy)
 	if err != nil {
 		return nil, err
 	}
-	rows.narrow(part)
-	n, err := countRows(ctx, r, rows.options([]string{}))
+	part.narrow(&rows)
+	n, err := countRows(ctx, r, rows.Options([]string{}))
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (p *Planner) nearestPart(ctx context.Context, r condition.Relation, part *P
 	if err != nil {
 		return nil, err
 	}
-	s.among.narrow(part)
+	part.narrow(&s.among)
 	hits, err := s.measureAll(ctx, s.among)
 	if err != nil {
 		return nil, err
@@ -264,11 +264,11 @@ func (p *Planner) firstPart(ctx context.Context, r condition.Relation, part *Par
 	if part.Query.Limit == nil {
 		return nil, protocol.Errorf(protocol.InvalidInput, "part: a sort needs a limit")
 	}
-	rows, err := p.newAsked(ctx, r, part.Query.Filter, part.Query.FastSearch)
+	rows, err := condition.NewRows(ctx, r, part.Query.Filter, part.Query.FastSearch, p.Policy)
 	if err != nil {
 		return nil, err
 	}
-	rows.narrow(part)
+	part.narrow(&rows)
 	s := &tableSort{dataset: r.Dataset, keys: part.Query.Order, out: new(output), among: rows, limit: *part.Query.Limit}
 	if err := s.resolve(false); err != nil {
 		return nil, err

@@ -1,10 +1,7 @@
 package query
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,71 +13,13 @@ import (
 
 	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/storage/objectstore"
-	"tiltyard/shared/storage/objectstore/diskstore"
 	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func tableIn(store objectstore.Store) *dataset.Table {
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
 	return dataset.NewSession(64<<20, time.Now).Table(at, 0)
-}
-
-// nativeTexts is the table in testdata/text of package engine.
-func nativeTexts(t *testing.T) *dataset.Dataset {
-	t.Helper()
-	root := t.TempDir()
-	if err := os.CopyFS(filepath.Join(root, "t.lance"), os.DirFS("../testdata/text/table.lance")); err != nil {
-		t.Fatal(err)
-	}
-	store, err := diskstore.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := tableIn(store).Latest(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-// When there is no room for the counts of all rows, they are scored in a second reading.
-func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
-	data, err := os.ReadFile("../testdata/text/answers.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var answers []struct {
-		Request queryapi.Request
-		Scores  map[int64]float64 // by id
-	}
-	if err := json.Unmarshal(data, &answers); err != nil {
-		t.Fatal(err)
-	}
-	d, planner := nativeTexts(t), &Planner{TopK: 1000}
-	for i, answer := range answers[:20] {
-		q := &Query{
-			Text: answer.Request.FullTextQuery, Filter: answer.Request.Filter, Prefilter: answer.Request.Prefilter, Columns: []Column{{Name: "id"}},
-		}
-		resolved, err := planner.newTextSearch(t.Context(), condition.Relation{Dataset: d}, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		search := resolved.(*textSearch)
-		scan, err := newTextScan(t.Context(), d, search.query, false, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		scan.among, scan.budget = search.among, 0
-		hits, err := scan.best(t.Context(), search.k, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(hits) != len(answer.Scores) {
-			t.Errorf("query %d finds %d rows, want %d", i, len(hits), len(answer.Scores))
-		}
-	}
 }
 
 // A table that is sorted by the places of its rows gives the same as one that is sorted whole.

@@ -2,13 +2,11 @@ package query
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/engine/internal/explain"
-	"tiltyard/shared/engine/internal/prefilter"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
@@ -34,7 +32,7 @@ func (p *Planner) newScan(ctx context.Context, r condition.Relation, q *Query) (
 	if err != nil {
 		return nil, err
 	}
-	rows, err := p.newAsked(ctx, r, q.Filter, q.FastSearch)
+	rows, err := condition.NewRows(ctx, r, q.Filter, q.FastSearch, p.Policy)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +65,8 @@ func (p *Planner) newScan(ctx context.Context, r condition.Relation, q *Query) (
 }
 
 // scan returns the scan of some rows, without a limit.
-func (p *Planner) scan(d *dataset.Dataset, out *output, rows asked) *tableScan {
-	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, out.sources)}
+func (p *Planner) scan(d *dataset.Dataset, out *output, rows condition.Rows) *tableScan {
+	s := &tableScan{dataset: d, out: out, opts: rows.Options(out.sources), read: rows.Step(d, out.sources)}
 	s.project = projectStep(d, out, s.read)
 	return s
 }
@@ -84,76 +82,6 @@ func (n *noRows) Plan() *explain.Step { return n.project }
 func (n *noRows) Rows(context.Context) (*protocol.Rows, error) {
 	none := func(func(arrow.RecordBatch, error) bool) {}
 	return &protocol.Rows{Schema: n.schema, Batches: n.project.Counted(none)}, nil
-}
-
-// asked is the set of rows that a query reads or searches.
-type asked struct {
-	text    string // the filter's text, for the plan
-	filter  condition.Filter
-	only    func(fragment uint64) bool // nil: all fragments
-	indices []string                   // names of the indices that determine only
-
-	span func(fragment uint64) (from, to int64) // of a part of a query; nil: all rows of the fragments
-}
-
-// newAsked resolves a filter. If fast is set, only rows that the indices of the filter cover are
-// included.
-func (p *Planner) newAsked(ctx context.Context, r condition.Relation, filter string, fast bool) (a asked, err error) {
-	if a.filter, err = condition.New(ctx, "filter", filter, r, p.Policy); err != nil {
-		return a, err
-	}
-	a.text = r.FilterText(filter)
-	if fast && a.filter.Bound != nil {
-		a.only, a.indices, err = prefilter.Covered(r.Dataset, a.filter.Bound)
-	}
-	return a, err
-}
-
-// inBoth returns the intersection of two sets of fragments; nil means all fragments.
-func inBoth(a, b func(fragment uint64) bool) func(fragment uint64) bool {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	return func(fragment uint64) bool { return a(fragment) && b(fragment) }
-}
-
-// options returns scan options for some columns of the rows.
-func (a asked) options(columns []string) snapshot.ScanOptions {
-	opts := a.filter.Options(columns)
-	opts.Only, opts.Span = a.only, a.span
-	return opts
-}
-
-// step returns the plan step of the scan with these options.
-func (a asked) step(d *dataset.Dataset, columns []string) *explain.Step {
-	s := scanStep(d, a.text, a.options(columns))
-	if a.only != nil {
-		s.With("only_indexed_by=%s", explain.List(a.indices))
-	}
-	if n := a.filter.Narrowing; n != nil {
-		n.Describe(s)
-	}
-	return s
-}
-
-// scanStep returns the plan step that reads a table, or a part of it.
-func scanStep(d *dataset.Dataset, filter string, opts snapshot.ScanOptions) *explain.Step {
-	s := explain.New(d.Now, explain.Scan).With("columns=%s", explain.List(opts.Columns))
-	if opts.Where != nil {
-		s.With("filter=%s", filter).WithMore("filter_columns=%s", explain.List(opts.Where.Columns)).Like("FilterExec")
-	}
-	fragments, deleted := d.Counts()
-	s.WithMore("version=%d", d.Version()).WithMore("fragments=%d", fragments).WithMore("rows=%d", d.CountRows()).WithMore("deleted_rows=%d", deleted)
-	return s.WithMore("%s", explain.Later(func() string {
-		bytes, err := d.ScanBytes(opts.Columns)
-		if err != nil {
-			return ""
-		}
-		return fmt.Sprintf("bytes_estimate=%d", bytes)
-	}))
 }
 
 // projectStep returns the plan step that computes the answer's columns.

@@ -107,11 +107,11 @@ func (p *Planner) scanPart(ctx context.Context, r condition.Relation, part *Part
 	if err != nil {
 		return nil, err
 	}
-	rows, err := p.newAsked(ctx, r, part.Query.Filter, part.Query.FastSearch)
+	rows, err := condition.NewRows(ctx, r, part.Query.Filter, part.Query.FastSearch, p.Policy)
 	if err != nil {
 		return nil, err
 	}
-	rows.narrow(part)
+	part.narrow(&rows)
 	return p.scan(r.Dataset, out, rows), nil
 }
 

@@ -20,8 +20,8 @@ import (
 type vectorSearch struct {
 	dataset *dataset.Dataset
 	target  *target
-	among   asked // the rows to search
-	k       int   // rows per query, including skipped ones
+	among   condition.Rows // the rows to search
+	k       int            // rows per query, including skipped ones
 	bounds  vector.Bounds
 
 	indexed *indexedSearch // nil: all rows are measured
@@ -63,16 +63,16 @@ func (p *Planner) newVectorSearch(ctx context.Context, r condition.Relation, q *
 
 // before returns the rows that a search considers: the rows that match the filter if the query is
 // prefiltered, or else all rows of the relation.
-func (p *Planner) before(ctx context.Context, q *Query, r condition.Relation) (asked, error) {
+func (p *Planner) before(ctx context.Context, q *Query, r condition.Relation) (condition.Rows, error) {
 	if !q.Prefilter {
-		return p.newAsked(ctx, r, "", false)
+		return condition.NewRows(ctx, r, "", false, p.Policy)
 	}
-	return p.newAsked(ctx, r, q.Filter, q.FastSearch)
+	return condition.NewRows(ctx, r, q.Filter, q.FastSearch, p.Policy)
 }
 
 // describe makes the plan steps of the search.
 func (s *vectorSearch) describe(q *Query) {
-	s.read = s.among.step(s.dataset, []string{s.target.column})
+	s.read = s.among.Step(s.dataset, []string{s.target.column})
 	s.planner.Spread.describe(s.read, s.dataset, func() snapshot.ScanOptions { return s.measured(s.uncovered()) })
 	below, measures := []*explain.Step{s.read}, true
 	if s.indexed != nil {
@@ -120,7 +120,7 @@ func (s *vectorSearch) search(ctx context.Context, ahead []string) ([]found, err
 }
 
 // measureAll measures rows without an index.
-func (s *vectorSearch) measureAll(ctx context.Context, among asked) ([]found, error) {
+func (s *vectorSearch) measureAll(ctx context.Context, among condition.Rows) ([]found, error) {
 	began := s.dataset.Now()
 	defer s.read.Took(began)
 	ctx = s.read.Reading(ctx)
@@ -135,18 +135,18 @@ func (s *vectorSearch) measureAll(ctx context.Context, among asked) ([]found, er
 }
 
 // uncovered returns the rows that the search measures, whether or not it uses an index.
-func (s *vectorSearch) uncovered() asked {
+func (s *vectorSearch) uncovered() condition.Rows {
 	among := s.among
 	if s.indexed != nil {
-		among.only = inBoth(among.only, func(fragment uint64) bool { return !s.target.index.Covers(fragment) })
+		among.Only = condition.InBoth(among.Only, func(fragment uint64) bool { return !s.target.index.Covers(fragment) })
 	}
 	return among
 }
 
 // measured returns the options of the scan that measures rows.
-func (s *vectorSearch) measured(among asked) snapshot.ScanOptions {
-	opts := among.options([]string{s.target.column, snapshot.RowAddr})
-	opts.Only = inBoth(s.target.only, among.only)
+func (s *vectorSearch) measured(among condition.Rows) snapshot.ScanOptions {
+	opts := among.Options([]string{s.target.column, snapshot.RowAddr})
+	opts.Only = condition.InBoth(s.target.only, among.Only)
 	return opts
 }
 

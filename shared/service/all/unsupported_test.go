@@ -25,6 +25,7 @@ var unsupported = map[string]string{
 	"engine/merge/keys.go":            "keys of nested types",
 	"engine/merge/members.go":         "some members only of structs in maps",
 	"engine/query/part.go":            "parts of queries in another format",
+	"engine/query/probeparts.go":      "parts of queries in another format",
 	"engine/query/text.go":            "tokenizers of native Lance",
 	"engine/update.go":                "a part of a column; columns of blobs",
 	"boot/executors.go":               "those of Python, and envelopes",

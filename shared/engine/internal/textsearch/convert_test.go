@@ -1,4 +1,4 @@
-package query
+package textsearch
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 
 // Whatever clients send as a query, it becomes a search or an error.
 func FuzzTextQueries(f *testing.F) {
-	data, err := os.ReadFile("../testdata/text/answers.json")
+	data, err := os.ReadFile("../../testdata/text/answers.json")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func FuzzTextQueries(f *testing.F) {
 		if len(text) > 1<<12 || json.Unmarshal([]byte(text), &query) != nil {
 			return
 		}
-		q, err := (&textQuery{indices: textIndexes{rows: map[string]*snapshot.Index{"a": {}, "b": {}}, elements: map[string]*snapshot.Index{"b": {}, "c": {}}}}).of(&query)
+		q, err := (&converter{indices: Indexes{rows: map[string]*snapshot.Index{"a": {}, "b": {}}, elements: map[string]*snapshot.Index{"b": {}, "c": {}}}}).of(&query)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package query
+package textsearch
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 
 // What is a document of a query is what native Lance takes for one.
 func TestGranularityIsThatOfTheIndexOrOfTheQuery(t *testing.T) {
-	indices := textIndexes{
+	indices := Indexes{
 		rows:     map[string]*snapshot.Index{"row": {Name: "r"}, "both": {Name: "b"}},
 		elements: map[string]*snapshot.Index{"element": {Name: "e"}, "both": {Name: "be"}},
 	}
@@ -40,7 +40,7 @@ func TestGranularityIsThatOfTheIndexOrOfTheQuery(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			q := textQuery{indices: indices}
+			q := converter{indices: indices}
 			var err error
 			for _, p := range c.parts {
 				if err = q.search(p.column, p.asked); err != nil {

@@ -1,4 +1,4 @@
-package query
+package textsearch
 
 import (
 	"context"
@@ -15,27 +15,27 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// textIndexes are the text indices of a version by column ([snapshot.Index.Named]). In one map each row is a document, in
+// Indexes are the text indices of a version by column ([snapshot.Index.Named]). In one map each row is a document, in
 // the other each list element.
-type textIndexes struct{ rows, elements map[string]*snapshot.Index }
+type Indexes struct{ rows, elements map[string]*snapshot.Index }
 
 // of returns the indices whose documents are list elements, or else rows.
-func (x textIndexes) of(elements bool) map[string]*snapshot.Index {
+func (x Indexes) of(elements bool) map[string]*snapshot.Index {
 	if elements {
 		return x.elements
 	}
 	return x.rows
 }
 
-// textIndices returns the text indices of a version. If a column has several, the first counts.
-func textIndices(d *dataset.Dataset) (textIndexes, error) {
-	return snapshot.Once(d.Snapshot, textIndicesKey{}, func() (textIndexes, error) { return readTextIndices(d) })
+// IndexesOf returns the text indices of a version. If a column has several, the first counts.
+func IndexesOf(d *dataset.Dataset) (Indexes, error) {
+	return snapshot.Once(d.Snapshot, indexesKey{}, func() (Indexes, error) { return readIndexes(d) })
 }
 
-type textIndicesKey struct{}
+type indexesKey struct{}
 
-func readTextIndices(d *dataset.Dataset) (textIndexes, error) {
-	found := textIndexes{map[string]*snapshot.Index{}, map[string]*snapshot.Index{}}
+func readIndexes(d *dataset.Dataset) (Indexes, error) {
+	found := Indexes{map[string]*snapshot.Index{}, map[string]*snapshot.Index{}}
 	all, err := d.Indices()
 	if err != nil {
 		return found, err
@@ -56,13 +56,22 @@ func readTextIndices(d *dataset.Dataset) (textIndexes, error) {
 	return found, nil
 }
 
+// Covering returns the index on a column, of list elements or else of rows, if it covers any fragment of a version, and nil
+// otherwise.
+func (x Indexes) Covering(d *dataset.Dataset, column string, elements bool) *snapshot.Index {
+	if index := x.of(elements)[column]; coversAny(d, index) {
+		return index
+	}
+	return nil
+}
+
 // coversAny reports whether an index covers any fragment of a version.
 func coversAny(d *dataset.Dataset, x *snapshot.Index) bool {
 	return x != nil && slices.ContainsFunc(d.Manifest().Fragments, func(f *pb.Fragment) bool { return x.Covers(f.ID) })
 }
 
-// textField returns the tokenizer of a column, and whether an index covers rows of it.
-func textField(ctx context.Context, d *dataset.Dataset, column string, indices map[string]*snapshot.Index) (fulltext.Field, error) {
+// fieldOf returns the tokenizer of a column, and whether an index covers rows of it.
+func fieldOf(ctx context.Context, d *dataset.Dataset, column string, indices map[string]*snapshot.Index) (fulltext.Field, error) {
 	text, err := document.Of(d, column)
 	if err != nil {
 		return fulltext.Field{}, err
@@ -71,14 +80,14 @@ func textField(ctx context.Context, d *dataset.Dataset, column string, indices m
 	if x == nil {
 		return fulltext.Field{Analyzer: fulltext.Plain(false)}, nil
 	}
-	analyzer, err := textAnalyzer(ctx, d, x, text.IsJSON())
+	analyzer, err := analyzerOf(ctx, d, x, text.IsJSON())
 	return fulltext.Field{Analyzer: analyzer, Indexed: coversAny(d, x)}, err
 }
 
-// textAnalyzer returns the tokenizer of an index, by the parameters in its metadata file. If the file is missing or
+// analyzerOf returns the tokenizer of an index, by the parameters in its metadata file. If the file is missing or
 // damaged, or has unknown parameters, it uses the parameters in the manifest: a search without the index needs a tokenizer
 // too.
-func textAnalyzer(ctx context.Context, d *dataset.Dataset, x *snapshot.Index, isJSON bool) (*fulltext.Analyzer, error) {
+func analyzerOf(ctx context.Context, d *dataset.Dataset, x *snapshot.Index, isJSON bool) (*fulltext.Analyzer, error) {
 	analyzer, err := snapshot.Once(d.Snapshot, analyzerKey{x.Name, isJSON}, func() (*fulltext.Analyzer, error) {
 		return storedAnalyzer(ctx, d, x, isJSON)
 	})

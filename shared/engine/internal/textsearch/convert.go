@@ -1,4 +1,4 @@
-package query
+package textsearch
 
 import (
 	"cmp"
@@ -18,10 +18,10 @@ const (
 	defaultNegativeBoost = 0.5
 )
 
-// A textQuery converts queries of the protocol to queries of package fulltext. If a query names no
+// A converter converts queries of the protocol to queries of package fulltext. If a query names no
 // column, it searches the columns with an index in which rows are documents.
-type textQuery struct {
-	indices textIndexes
+type converter struct {
+	indices Indexes
 
 	// Collected from the parts of the query that have been converted:
 	columns  []string // the searched columns
@@ -29,12 +29,12 @@ type textQuery struct {
 }
 
 // indexed returns the columns that a query without columns searches.
-func (t *textQuery) indexed() []string { return slices.Sorted(maps.Keys(t.indices.rows)) }
+func (t *converter) indexed() []string { return slices.Sorted(maps.Keys(t.indices.rows)) }
 
 // search decides whether the documents of a column are rows or list elements, as native Lance does:
 // by the query, or else by the index on the column. All parts of a query must have the same kind of
 // documents.
-func (t *textQuery) search(column string, asked queryapi.Granularity) error {
+func (t *converter) search(column string, asked queryapi.Granularity) error {
 	byRow, byElement := t.indices.rows[column], t.indices.elements[column]
 	elements := asked == queryapi.GranularityElement
 	switch {
@@ -62,8 +62,15 @@ func (t *textQuery) search(column string, asked queryapi.Granularity) error {
 	return nil
 }
 
+// Convert converts the query of a request. elements means that documents are list elements. The error is InvalidInput.
+func (x Indexes) Convert(q *queryapi.FullTextQuery) (converted fulltext.Query, elements bool, err error) {
+	c := converter{indices: x}
+	converted, err = c.of(q)
+	return converted, c.elements, err
+}
+
 // of converts the query of a request.
-func (t *textQuery) of(q *queryapi.FullTextQuery) (fulltext.Query, error) {
+func (t *converter) of(q *queryapi.FullTextQuery) (fulltext.Query, error) {
 	if q.Node != nil {
 		return t.node(q.Node)
 	}
@@ -80,7 +87,7 @@ func (t *textQuery) of(q *queryapi.FullTextQuery) (fulltext.Query, error) {
 }
 
 // node converts a part of a structured query.
-func (t *textQuery) node(n *queryapi.TextQuery) (fulltext.Query, error) {
+func (t *converter) node(n *queryapi.TextQuery) (fulltext.Query, error) {
 	switch {
 	case n.Match != nil:
 		return t.match(n.Match)
@@ -106,7 +113,7 @@ func errNoTextIndex() error {
 }
 
 // only returns the column that a phrase searches. A phrase needs exactly one.
-func (t *textQuery) only(columns []string) (string, error) {
+func (t *converter) only(columns []string) (string, error) {
 	switch len(columns) {
 	case 0:
 		return "", errNoTextIndex()
@@ -117,7 +124,7 @@ func (t *textQuery) only(columns []string) (string, error) {
 }
 
 // match converts a match query. Without a column it searches all indexed columns.
-func (t *textQuery) match(m *queryapi.MatchQuery) (fulltext.Query, error) {
+func (t *converter) match(m *queryapi.MatchQuery) (fulltext.Query, error) {
 	if m.Column != "" {
 		return t.matchOf(m, m.Column, nil)
 	}
@@ -135,7 +142,7 @@ func errNoElementColumn() error {
 }
 
 // matches searches several columns for the same words. boosts is nil, or has one boost per column.
-func (t *textQuery) matches(columns []string, m queryapi.MatchQuery, boosts []float64) (fulltext.Query, error) {
+func (t *converter) matches(columns []string, m queryapi.MatchQuery, boosts []float64) (fulltext.Query, error) {
 	if len(columns) == 0 {
 		return nil, errNoTextIndex()
 	}
@@ -158,7 +165,7 @@ func (t *textQuery) matches(columns []string, m queryapi.MatchQuery, boosts []fl
 }
 
 // byRow returns an error for a kind of query that cannot search list elements.
-func (t *textQuery) byRow(kind string) error {
+func (t *converter) byRow(kind string) error {
 	if t.elements {
 		return protocol.Errorf(protocol.InvalidInput, "full_text_query: %s searches whole rows, and column %s has a text index of list elements only; use match or phrase", kind, t.columns[0])
 	}
@@ -167,7 +174,7 @@ func (t *textQuery) byRow(kind string) error {
 
 // matchOf returns a match query on one column. boost replaces the boost of the query unless it is
 // nil. Automatic fuzziness means none, as in native Lance.
-func (t *textQuery) matchOf(m *queryapi.MatchQuery, column string, boost *float64) (*fulltext.Match, error) {
+func (t *converter) matchOf(m *queryapi.MatchQuery, column string, boost *float64) (*fulltext.Match, error) {
 	if err := t.search(column, m.Documents); err != nil {
 		return nil, err
 	}
@@ -192,7 +199,7 @@ func (t *textQuery) matchOf(m *queryapi.MatchQuery, column string, boost *float6
 
 func toInt(n int64) int { return int(min(n, math.MaxInt32)) }
 
-func (t *textQuery) phrase(p *queryapi.PhraseQuery) (fulltext.Query, error) {
+func (t *converter) phrase(p *queryapi.PhraseQuery) (fulltext.Query, error) {
 	switch {
 	case p.Column != "":
 		return t.phraseIn([]string{p.Column}, p)
@@ -205,7 +212,7 @@ func (t *textQuery) phrase(p *queryapi.PhraseQuery) (fulltext.Query, error) {
 }
 
 // phraseIn searches the only column in columns for a phrase.
-func (t *textQuery) phraseIn(columns []string, p *queryapi.PhraseQuery) (fulltext.Query, error) {
+func (t *converter) phraseIn(columns []string, p *queryapi.PhraseQuery) (fulltext.Query, error) {
 	column, err := t.only(columns)
 	if err != nil {
 		return nil, err
@@ -214,7 +221,7 @@ func (t *textQuery) phraseIn(columns []string, p *queryapi.PhraseQuery) (fulltex
 }
 
 // boost converts a query whose negative part lowers the scores of the positive one.
-func (t *textQuery) boost(b *queryapi.BoostQuery) (fulltext.Query, error) {
+func (t *converter) boost(b *queryapi.BoostQuery) (fulltext.Query, error) {
 	positive, err := t.node(b.Positive)
 	if err != nil {
 		return nil, err
@@ -231,7 +238,7 @@ func (t *textQuery) boost(b *queryapi.BoostQuery) (fulltext.Query, error) {
 }
 
 // multiMatch converts a match query on several columns.
-func (t *textQuery) multiMatch(m *queryapi.MultiMatchQuery) (fulltext.Query, error) {
+func (t *converter) multiMatch(m *queryapi.MultiMatchQuery) (fulltext.Query, error) {
 	if len(m.MatchQueries) == 0 {
 		if len(m.Boost) > 0 && len(m.Boost) != len(m.Columns) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "full_text_query: multi_match has %d boosts for %d columns", len(m.Boost), len(m.Columns))
@@ -266,7 +273,7 @@ func (t *textQuery) multiMatch(m *queryapi.MultiMatchQuery) (fulltext.Query, err
 }
 
 // boolean converts a query with required, optional and excluded parts.
-func (t *textQuery) boolean(b *queryapi.BooleanQuery) (fulltext.Query, error) {
+func (t *converter) boolean(b *queryapi.BooleanQuery) (fulltext.Query, error) {
 	var q fulltext.Boolean
 	for _, part := range []struct {
 		nodes []queryapi.TextQuery
@@ -284,7 +291,7 @@ func (t *textQuery) boolean(b *queryapi.BooleanQuery) (fulltext.Query, error) {
 }
 
 // combined converts a query that treats several columns as one text.
-func (t *textQuery) combined(c *queryapi.CombinedFieldsQuery) (fulltext.Query, error) {
+func (t *converter) combined(c *queryapi.CombinedFieldsQuery) (fulltext.Query, error) {
 	for _, column := range c.Columns {
 		asked := queryapi.GranularityUnset
 		if t.indices.rows[column] != nil {

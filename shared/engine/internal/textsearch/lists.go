@@ -1,4 +1,4 @@
-package query
+package textsearch
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/inverted"
 	"tiltyard/shared/index/vector"
@@ -18,12 +19,12 @@ import (
 	"tiltyard/shared/process/memory"
 )
 
-// textLists searches by the text indices on the columns of a search, at least one of which has an
+// lists searches by the text indices on the columns of a search, at least one of which has an
 // index. In fragments covered by indices on all columns, it finds rows by posting lists and reads
 // no texts. In other fragments the search reads texts, but still takes document counts from the
 // indices. An index counts deleted rows until it is rebuilt, except rows that were deleted before
 // it was built.
-type textLists struct {
+type lists struct {
 	dataset *dataset.Dataset
 	search  *fulltext.Search
 	columns []*listColumn // by column of the search
@@ -48,18 +49,18 @@ type listColumn struct {
 	found    [][]*inverted.Matches // by segment and partition
 }
 
-// An unreadIndex is an error in reading a text index. The search then continues without indices.
-type unreadIndex struct {
-	name string
+// An UnreadIndex is an error in reading a text index. The search then continues without indices.
+type UnreadIndex struct {
+	Name string
 	err  error
 }
 
-func (e *unreadIndex) Error() string { return fmt.Sprintf("index %s: %v", e.name, e.err) }
-func (e *unreadIndex) Unwrap() error { return e.err }
+func (e *UnreadIndex) Error() string { return fmt.Sprintf("index %s: %v", e.Name, e.err) }
+func (e *UnreadIndex) Unwrap() error { return e.err }
 
-// openTextLists opens the indices on columns of a version.
-func openTextLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*snapshot.Index, elements bool) (*textLists, error) {
-	l := &textLists{dataset: d}
+// openLists opens the indices on columns of a version.
+func openLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*snapshot.Index, elements bool) (*lists, error) {
+	l := &lists{dataset: d}
 	for _, name := range columns {
 		column := &listColumn{elements: elements, distinct: isDistinct(d, name)}
 		if x := indices[name]; coversAny(d, x) {
@@ -78,21 +79,21 @@ func isDistinct(d *dataset.Dataset, column string) bool {
 }
 
 // each calls f in parallel for all columns with an index.
-func (l *textLists) each(ctx context.Context, f func(ctx context.Context, column int) error) error {
+func (l *lists) each(ctx context.Context, f func(ctx context.Context, column int) error) error {
 	return lance.Each(ctx, len(l.columns), len(l.columns), func(ctx context.Context, i int) (err error) {
 		defer contain(&err)
 		if l.columns[i].index == nil {
 			return nil
 		}
 		if err := f(ctx, i); err != nil {
-			return &unreadIndex{l.columns[i].index.Name, err}
+			return &UnreadIndex{l.columns[i].index.Name, err}
 		}
 		return nil
 	})
 }
 
 // use sets the search, which searches some of the opened columns.
-func (l *textLists) use(search *fulltext.Search, opened []string) {
+func (l *lists) use(search *fulltext.Search, opened []string) {
 	l.search = search
 	columns := make([]*listColumn, len(search.Columns()))
 	for i, name := range search.Columns() {
@@ -146,17 +147,17 @@ func contain(err *error) {
 }
 
 // covers reports whether the search finds the rows of a fragment by posting lists.
-func (l *textLists) covers(fragment uint64) bool {
+func (l *lists) covers(fragment uint64) bool {
 	return !slices.ContainsFunc(l.columns, func(c *listColumn) bool { return c.index == nil || !c.index.Covers(fragment) })
 }
 
 // whole reports whether each column has an index. Otherwise no fragment is covered.
-func (l *textLists) whole() bool {
+func (l *lists) whole() bool {
 	return !slices.ContainsFunc(l.columns, func(c *listColumn) bool { return c.index == nil })
 }
 
 // expand finds the indexed terms that are similar to the terms of a fuzzy query.
-func (l *textLists) expand(ctx context.Context) error {
+func (l *lists) expand(ctx context.Context) error {
 	if !l.search.Fuzzy() {
 		return nil
 	}
@@ -171,7 +172,7 @@ func (l *textLists) expand(ctx context.Context) error {
 				return room.Resize(ctx, v.Bytes())
 			})
 			if err != nil {
-				return &unreadIndex{c.index.Name, err}
+				return &UnreadIndex{c.index.Name, err}
 			}
 		}
 	}
@@ -179,7 +180,7 @@ func (l *textLists) expand(ctx context.Context) error {
 }
 
 // find reads the posting lists of the search's terms, and the document counts of the indices.
-func (l *textLists) find(ctx context.Context) error {
+func (l *lists) find(ctx context.Context) error {
 	err := l.each(ctx, func(ctx context.Context, i int) error {
 		c := l.columns[i]
 		return c.each(ctx, func(ctx context.Context, segment int) (err error) {
@@ -199,7 +200,7 @@ func (l *textLists) find(ctx context.Context) error {
 }
 
 // know passes the document counts of the index on a column to the search.
-func (l *textLists) know(column int) {
+func (l *lists) know(column int) {
 	documents, length := int64(0), int64(0)
 	holding := make([]int64, len(l.search.Terms(column)))
 	for i, r := range l.columns[column].readers {
@@ -217,12 +218,12 @@ func (l *textLists) know(column int) {
 }
 
 // score adds the scores of the indexed rows in among to top.
-func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Scorer, top *vector.TopK) error {
+func (l *lists) score(ctx context.Context, among condition.Rows, scorer *fulltext.Scorer, top *vector.TopK) error {
 	if !l.whole() {
 		return nil
 	}
 	var allowed func(uint64) bool
-	if among.filter.Where != nil {
+	if among.Filter.Where != nil {
 		set, err := l.allowedRows(ctx, among)
 		if err != nil {
 			return err
@@ -261,7 +262,7 @@ type sink func(at place, counts []uint32) error
 
 // documents calls sink with the counts of each indexed document in fragments that all indices
 // cover. It skips deleted rows, rows that are not allowed, and documents that the bound excludes.
-func (l *textLists) documents(ctx context.Context, allowed func(address uint64) bool, sink sink) error {
+func (l *lists) documents(ctx context.Context, allowed func(address uint64) bool, sink sink) error {
 	if len(l.columns) == 1 {
 		return l.ofColumn(ctx, 0, allowed, sink)
 	}
@@ -289,7 +290,7 @@ func (l *textLists) documents(ctx context.Context, allowed func(address uint64) 
 }
 
 // ofColumn calls sink with the counts of each document of one column.
-func (l *textLists) ofColumn(ctx context.Context, column int, allowed func(address uint64) bool, sink sink) error {
+func (l *lists) ofColumn(ctx context.Context, column int, allowed func(address uint64) bool, sink sink) error {
 	c := l.columns[column]
 	for i, partitions := range c.found {
 		for _, m := range partitions {
@@ -313,7 +314,7 @@ func (l *textLists) ofColumn(ctx context.Context, column int, allowed func(addre
 				err = p.flush(ctx)
 			}
 			if err != nil {
-				return &unreadIndex{c.index.Name, fmt.Errorf("segment %s: %w", c.segments[i].UUID, err)}
+				return &UnreadIndex{c.index.Name, fmt.Errorf("segment %s: %w", c.segments[i].UUID, err)}
 			}
 		}
 	}
@@ -331,7 +332,7 @@ const (
 
 // placing looks up the row addresses of the documents in a partition, in groups.
 type placing struct {
-	lists   *textLists
+	lists   *lists
 	segment *snapshot.Segment
 	matches *inverted.Matches
 	allowed func(address uint64) bool
@@ -434,7 +435,7 @@ func (j *joinedCounts) add(ctx context.Context, at place, counts []uint32) error
 }
 
 // lengths adds the lengths of a column's documents to joined rows without a match in that column.
-func (l *textLists) lengths(ctx context.Context, column int, j *joinedCounts) error {
+func (l *lists) lengths(ctx context.Context, column int, j *joinedCounts) error {
 	c := l.columns[column]
 	empty := make([]uint32, len(l.search.Terms(column)))
 	for i, r := range c.readers {
@@ -450,7 +451,7 @@ func (l *textLists) lengths(ctx context.Context, column int, j *joinedCounts) er
 			return nil
 		})
 		if err != nil {
-			return &unreadIndex{c.index.Name, err}
+			return &UnreadIndex{c.index.Name, err}
 		}
 	}
 	return nil
@@ -458,9 +459,9 @@ func (l *textLists) lengths(ctx context.Context, column int, j *joinedCounts) er
 
 // allowedRows returns the rows that pass a filter in the fragments that the indices cover. Their
 // memory is charged to the context.
-func (l *textLists) allowedRows(ctx context.Context, among asked) (*rowset.Set, error) {
-	opts := among.options([]string{snapshot.RowAddr})
-	opts.Only = inBoth(l.covers, among.only)
+func (l *lists) allowedRows(ctx context.Context, among condition.Rows) (*rowset.Set, error) {
+	opts := among.Options([]string{snapshot.RowAddr})
+	opts.Only = condition.InBoth(l.covers, among.Only)
 	_, batches, err := l.dataset.Scan(ctx, opts)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,9 @@
-package query
+// Package textsearch finds the rows of a table that contain words, or the elements of lists that do.
+//
+// Rows in fragments that have text indices on all searched columns are found by posting lists ([inverted]). The texts of
+// other rows are read, and their words counted. All are scored together (package fulltext), with the counts of documents
+// of the indices, so that a score does not depend on which rows an index covers.
+package textsearch
 
 import (
 	"context"
@@ -9,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/engine/internal/document"
 	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/fulltext/textcolumn"
@@ -19,8 +25,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A textScan counts words in the texts of a table for a search.
-type textScan struct {
+// A Search finds the documents that contain words.
+type Search struct {
 	dataset  *dataset.Dataset
 	search   *fulltext.Search
 	columns  []string                // the searched columns, in the order of the search
@@ -28,9 +34,9 @@ type textScan struct {
 	reads    []string                // the names of the columns in scans
 	elements bool                    // documents are list elements
 	coverage []coverage              // per column; nil when no index covers any fragment
-	among    asked                   // rows to search
+	among    condition.Rows          // rows to search
 	fast     bool                    // read only texts that an index covers
-	lists    *textLists              // finds rows in fragments that it covers; nil: all texts are read
+	lists    *lists                  // finds rows in fragments that it covers; nil: all texts are read
 	budget   int64                   // maximum bytes of counts to keep
 	made     func(arrow.RecordBatch) // called with each batch of texts
 }
@@ -45,24 +51,32 @@ const maxKeptCounts = 128 << 20
 // vocabularyStep is the amount of memory that a vocabulary takes at a time.
 const vocabularyStep = 64 << 10
 
-// newTextScan prepares a search. elements means that documents are list elements, and indexed that
-// the search reads posting lists, which at least one column must have.
-func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, elements, indexed bool) (*textScan, error) {
-	all, err := textIndices(d)
+// Options are those of a search.
+type Options struct {
+	Among    condition.Rows          // the rows to search
+	Elements bool                    // documents are list elements
+	Indexed  bool                    // read posting lists, which at least one column must have
+	Fast     bool                    // find only rows that an index covers
+	Made     func(arrow.RecordBatch) // is called with each batch of texts that was read
+}
+
+// New prepares a search.
+func New(ctx context.Context, d *dataset.Dataset, query fulltext.Query, o Options) (*Search, error) {
+	all, err := IndexesOf(d)
 	if err != nil {
 		return nil, err
 	}
-	indices := all.of(elements)
-	s := &textScan{dataset: d, elements: elements, budget: maxKeptCounts, made: func(arrow.RecordBatch) {}}
+	indices := all.of(o.Elements)
+	s := &Search{dataset: d, elements: o.Elements, among: o.Among, fast: o.Fast, made: o.Made, budget: maxKeptCounts}
 	opened := fulltext.Columns(query)
-	if indexed {
-		if s.lists, err = openTextLists(ctx, d, opened, indices, elements); err != nil {
+	if o.Indexed {
+		if s.lists, err = openLists(ctx, d, opened, indices, o.Elements); err != nil {
 			return nil, err
 		}
 	}
 	s.search, err = fulltext.NewSearch(query, func(column string) (fulltext.Field, error) {
-		field, err := textField(ctx, d, column, indices)
-		field.Elements = elements
+		field, err := fieldOf(ctx, d, column, indices)
+		field.Elements = o.Elements
 		return field, err
 	})
 	if err != nil {
@@ -79,14 +93,14 @@ func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, 
 			s.cover(i, x.Covers)
 		}
 	}
-	if indexed {
+	if o.Indexed {
 		s.lists.use(s.search, opened)
 	}
 	return s, nil
 }
 
 // cover sets the index coverage of a column.
-func (s *textScan) cover(column int, covers coverage) {
+func (s *Search) cover(column int, covers coverage) {
 	if s.coverage == nil {
 		s.coverage = make([]coverage, len(s.columns))
 	}
@@ -94,11 +108,11 @@ func (s *textScan) cover(column int, covers coverage) {
 }
 
 // covered reports whether the index on a column covers a fragment.
-func (s *textScan) covered(column int, fragment uint64) bool {
+func (s *Search) covered(column int, fragment uint64) bool {
 	return s.coverage != nil && s.coverage[column] != nil && s.coverage[column](fragment)
 }
 
-func (s *textScan) anyCovered(fragment uint64) bool {
+func (s *Search) anyCovered(fragment uint64) bool {
 	for i := range s.columns {
 		if s.covered(i, fragment) {
 			return true
@@ -118,19 +132,19 @@ type textBatch struct {
 // scanned returns the columns to read: the texts, the addresses, and the columns of a filter. left
 // is the filter if the scan applies it. own is the filter if the search applies it, because it must
 // count all rows.
-func (s *textScan) scanned() (columns []string, left *snapshot.Where, own *snapshot.Where) {
+func (s *Search) scanned() (columns []string, left *snapshot.Where, own *snapshot.Where) {
 	columns = append(slices.Clone(s.reads), snapshot.RowAddr)
-	if s.among.filter.Where == nil {
+	if s.among.Filter.Where == nil {
 		return columns, nil, nil
 	}
 	if !s.search.Unfiltered() {
-		return columns, s.among.filter.Where, nil
+		return columns, s.among.Filter.Where, nil
 	}
-	return append(columns, s.among.filter.Columns...), nil, s.among.filter.Where
+	return append(columns, s.among.Filter.Columns...), nil, s.among.Filter.Where
 }
 
 // batch returns the documents of a batch, with the result of a filter.
-func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *snapshot.Where) (*textBatch, error) {
+func (s *Search) batch(ctx context.Context, batch arrow.RecordBatch, filter *snapshot.Where) (*textBatch, error) {
 	s.made(batch)
 	n := len(s.columns)
 	b := &textBatch{addresses: batch.Column(n).(*array.Uint64).Uint64Values()}
@@ -164,7 +178,7 @@ func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *s
 	}
 	b.found = make([]bool, batch.NumRows())
 	for _, r := range rows {
-		b.found[r] = s.among.only == nil || s.among.only(b.addresses[r]>>32)
+		b.found[r] = s.among.Only == nil || s.among.Only(b.addresses[r]>>32)
 	}
 	return b, nil
 }
@@ -175,7 +189,7 @@ const lookBytes = 1 << 20
 
 // eachDocument calls f with the documents of each row, one per column. element is the position in
 // the list if documents are list elements.
-func (s *textScan) eachDocument(ctx context.Context, b *textBatch, f func(row int, element uint32, documents []fulltext.Document) error) error {
+func (s *Search) eachDocument(ctx context.Context, b *textBatch, f func(row int, element uint32, documents []fulltext.Document) error) error {
 	documents := make([]fulltext.Document, len(s.columns))
 	fragment, read := uint64(0), 0
 	for row, address := range b.addresses {
@@ -241,7 +255,7 @@ func (c *counts) release() {
 
 // count counts the words of all texts: of the candidate rows, and of other rows that contribute to
 // the statistics of an index. The caller releases the counts.
-func (s *textScan) count(ctx context.Context) (*counts, error) {
+func (s *Search) count(ctx context.Context) (*counts, error) {
 	c := &counts{total: s.search.NewTally(), room: memory.NewSpare(memory.FromContext(ctx))}
 	defer c.total.Done()
 	kept, full := int64(0), atomic.Bool{}
@@ -274,17 +288,17 @@ func (s *textScan) count(ctx context.Context) (*counts, error) {
 
 // tallies counts the texts of rows that are not deleted. It calls keep for each batch; keep reports
 // whether to keep the counts of single rows.
-func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fulltext.Tally, error], error) {
+func (s *Search) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fulltext.Tally, error], error) {
 	columns, left, own := s.scanned()
 	opts := snapshot.ScanOptions{Columns: columns, Where: left}
 	if s.fast {
 		opts.Only = s.anyCovered
 	}
 	if s.lists != nil {
-		opts.Only = inBoth(opts.Only, func(fragment uint64) bool { return !s.lists.covers(fragment) })
+		opts.Only = condition.InBoth(opts.Only, func(fragment uint64) bool { return !s.lists.covers(fragment) })
 	}
 	if left != nil {
-		opts.Only = inBoth(opts.Only, s.among.only)
+		opts.Only = condition.InBoth(opts.Only, s.among.Only)
 	}
 	return snapshot.Map(ctx, s.dataset.Snapshot, opts, func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
 		b, err := s.batch(ctx, batch, own)
@@ -310,7 +324,7 @@ func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fu
 
 // countDeleted counts the deleted rows in indexed fragments. The index contains them until it is
 // rebuilt.
-func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) error {
+func (s *Search) countDeleted(ctx context.Context, total *fulltext.Tally) error {
 	if s.coverage == nil || s.lists != nil {
 		return nil
 	}
@@ -340,7 +354,7 @@ func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) erro
 }
 
 // forget empties the documents of a deleted row that are not in an index.
-func (s *textScan) forget(documents []fulltext.Document) {
+func (s *Search) forget(documents []fulltext.Document) {
 	for i := range documents {
 		if !documents[i].Covered {
 			documents[i].Null = true
@@ -350,7 +364,7 @@ func (s *textScan) forget(documents []fulltext.Document) {
 
 // scoreAgain counts all texts a second time, and scores each row at once, which needs no memory for
 // counts.
-func (s *textScan) scoreAgain(ctx context.Context, scorer *fulltext.Scorer, top *vector.TopK) error {
+func (s *Search) scoreAgain(ctx context.Context, scorer *fulltext.Scorer, top *vector.TopK) error {
 	parts, err := s.tallies(ctx, func() bool { return true })
 	if err != nil {
 		return err
@@ -365,7 +379,7 @@ func (s *textScan) scoreAgain(ctx context.Context, scorer *fulltext.Scorer, top 
 }
 
 // expand finds the indexed terms that are similar to the terms of a fuzzy query.
-func (s *textScan) expand(ctx context.Context) error {
+func (s *Search) expand(ctx context.Context) error {
 	if s.lists != nil {
 		return s.lists.expand(ctx)
 	}
