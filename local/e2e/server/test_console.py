@@ -1091,7 +1091,7 @@ def test_narrow_screens_and_both_schemes(browser, server, movies, module_space, 
     for parameters in PAGES:
         visit(page, module_space, **parameters)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, f"{parameters} is wider than the screen"
-    for place in ("#/", "#/jobs", "#/transactions", "#/load", "#/connect", "#/functions", f"#/secrets/{module_space}", "#/events"):
+    for place in ("#/", "#/jobs", "#/transactions", "#/usage", "#/load", "#/connect", "#/functions", f"#/secrets/{module_space}", "#/events"):
         page.evaluate("hash => { location.hash = hash; }", place)
         page.wait_for_timeout(100)
         settle(page)
@@ -1118,7 +1118,7 @@ def test_no_page_violates_the_rules_of_axe(browser, server, movies, module_space
     page.fill("input[name=token]", server.token)
     page.keyboard.press("Enter")
     page.get_by_role("tree").wait_for()
-    for place in ("#/", "#/jobs", "#/transactions", "#/load", "#/connect", "#/functions", f"#/secrets/{module_space}", "#/events"):
+    for place in ("#/", "#/jobs", "#/transactions", "#/usage", "#/load", "#/connect", "#/functions", f"#/secrets/{module_space}", "#/events"):
         page.evaluate("hash => { location.hash = hash; }", place)
         page.wait_for_timeout(100)
         settle(page)

@@ -18,6 +18,7 @@ import { TablePage } from "./table.jsx";
 import { Theme, applyTheme } from "./theme.jsx";
 import { Tree } from "./tree.jsx";
 import { Dialog, useAsync } from "./ui.jsx";
+import { Usage } from "./usage.jsx";
 
 const keys = [
   ["/", "search: rows on a table's page, else tables"], ["t", "find a table"], ["h", "home"], ["↑ ↓ ← →", "move in the list of tables, in the grid, and between rows in their panel"],
@@ -70,7 +71,7 @@ function Links({ page }) {
     return [may("ListFunctions") && ["functions", "Functions"], may("ListSecrets") && ["secrets", "Secrets"], events && ["events", "Events"]].filter(Boolean);
   }, []);
   useEffect(() => document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [page, value]);
-  return [["", "Home"], ["jobs", "Jobs"], ["transactions", "Transactions"], ...(value || [])]
+  return [["", "Home"], ["jobs", "Jobs"], ["transactions", "Transactions"], ["usage", "Usage"], ...(value || [])]
     .map(([name, text]) => <a key={name} href={`#/${name}`} aria-current={page === name ? "page" : undefined}>{text}</a>);
 }
 
@@ -79,6 +80,7 @@ function Page({ at, listChanged }) {
     case "table": return at.names.length > 0 ? <TablePage key={at.names.join("$")} names={at.names} parameters={at.parameters} listChanged={listChanged} /> : <Home listChanged={listChanged} />;
     case "jobs": return <div class="page"><Jobs /></div>;
     case "transactions": return <div class="page"><Transactions id={at.names[0]} /></div>;
+    case "usage": return <div class="page"><Usage parameters={at.parameters} /></div>;
     case "functions": return <div class="page"><Functions root={at.names} /></div>;
     case "secrets": return <div class="page"><Secrets root={at.names} /></div>;
     case "events": return <div class="page"><Events key={at.names.join("$")} within={at.names} /></div>;
