@@ -110,6 +110,9 @@ func (t Tables) FoldUsage(ctx context.Context) error {
 	return t.Jobs.Suggest(ctx, UsageKind, nil, 0)
 }
 
+// Metered reports whether usage is metered.
+func (t Tables) Metered() bool { return t.metered }
+
 const (
 	// pollEvery is the number of new versions between two checks of a table for maintenance.
 	pollEvery = 16

@@ -17,8 +17,10 @@ COUNTS = ["requests", "refused", "failed", "compute_ms", "received_bytes", "sent
 GIB = 1 << 30
 
 
-def usage(now: datetime.datetime) -> pa.Table:
-    """Two days of two tenants, as the server keeps them: acme reads and bolt writes."""
+def usage(now: datetime.datetime, stored: bool) -> pa.Table:
+    """Some days of two tenants, as the server keeps them: acme reads and bolt writes. Without stored bytes, the table is
+    that of an older release."""
+    midnight = now.replace(hour=0)
     rows = [
         (now - datetime.timedelta(hours=1), "acme", "query", dict(requests=1200, refused=7, compute_ms=90_000, read_bytes=3 * GIB)),
         (now - datetime.timedelta(hours=2), "acme", "query", dict(requests=300, compute_ms=500, read_bytes=GIB)),
@@ -26,17 +28,23 @@ def usage(now: datetime.datetime) -> pa.Table:
         (now - datetime.timedelta(hours=1), "bolt", "data", dict(requests=40, failed=2, written_rows=81_000, jobs=3)),
         (now - datetime.timedelta(days=40), "bolt", "data", dict(requests=1_000_000)),
     ]
+    if stored:
+        rows += [
+            (midnight - datetime.timedelta(days=days), tenant, "storage", dict(stored_bytes=gib * GIB))
+            for days, tenant, gib in [(1, "acme", 3), (1, "", 1), (2, "acme", 5), (2, "idle", 2)]
+        ]
     return pa.table({
         "hour": pa.array([hour for hour, *_ in rows], pa.timestamp("us", "UTC")),
         "tenant": [tenant for _, tenant, *_ in rows], "namespace": [tenant for _, tenant, *_ in rows], "kind": [kind for *_, kind, _ in rows],
         **{name: pa.array([counts.get(name, 0) for *_, counts in rows], pa.int64()) for name in COUNTS},
+        **({"stored_bytes": pa.array([counts.get("stored_bytes") for *_, counts in rows], pa.int64())} if stored else {}),
     })
 
 
-def make_table(server: Server, now: datetime.datetime) -> None:
+def make_table(server: Server, now: datetime.datetime, stored: bool = False) -> None:
     wire = Wire(server.url, server.token)
     assert wire.post("/v1/namespace/__system/create", {}).status == 200
-    assert wire.upload("/v1/table/__system$usage/create", usage(now)).status == 200
+    assert wire.upload("/v1/table/__system$usage/create", usage(now, stored)).status == 200
 
 
 def open_page(browser, server: Server, token: str):
@@ -101,6 +109,26 @@ def test_the_page_of_usage_shows_the_sums_of_its_table(browser, tmp_path):
         assert [row[1] for row in table(page, "Usage of bolt")] == ["40", "1,000,000"]
         page.evaluate("location.hash = '#/usage?tenant=nobody'")
         page.get_by_text("The tenant nobody has sent no request in the hours of this period that have ended.").wait_for()
+        assert not page.complaints
+        page.context.close()
+
+
+@pytest.mark.embedded("the page does not see what serves it")
+def test_the_page_of_usage_shows_what_is_stored(browser, tmp_path):
+    now = datetime.datetime.now(datetime.timezone.utc).replace(minute=0, second=0, microsecond=0)
+    with Server(tmp_path / "root") as server:
+        make_table(server, now, stored=True)
+        page = open_page(browser, server, server.token)
+        assert [[row[0], row[1], row[-1]] for row in table(page, "Tenants")] == [
+            ["acme", "1,505", "5.0 GiB"], ["bolt", "40", "0 B"], ["idle", "0", "2.0 GiB"], ["tables of the root", "0", "1.0 GiB"],
+        ]
+        days = {row[0]: row for row in table(page, "All tenants together")}
+        assert [days[str((now - datetime.timedelta(days=ago)).date())][-1] for ago in (1, 2, 3)] == ["4.0 GiB", "7.0 GiB", "0 B"]
+        assert page.locator("figure strong").all_inner_texts()[-1] == "Stored: 4.0 GiB"
+        page.get_by_role("link", name="idle", exact=True).click()
+        assert [row[1:] for row in table(page, "Usage of idle")] == [["0", "0", "0", "0 ms", "0 B", "0 B", "0", "0", "2.0 GiB"]]
+        page.get_by_role("button", name="Hours", exact=True).click()
+        page.get_by_text("The tenant idle has sent no request in the hours of this period that have ended.").wait_for()
         assert not page.complaints
         page.context.close()
 

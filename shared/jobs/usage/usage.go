@@ -3,6 +3,9 @@
 //
 // A record has the sums of one process in one hour, and a later flush replaces it. So a flush that is repeated counts once,
 // and the sums of an hour only ever grow. A process that is killed loses what it has counted since its last flush.
+//
+// The bytes that tenants store are no sums of requests: maintenance notes the size of each table that it visits
+// ([NoteStored]), in a record of the table.
 package usage
 
 import (

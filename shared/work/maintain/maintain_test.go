@@ -46,7 +46,10 @@ type house struct {
 	names  int
 }
 
-func open(t *testing.T, objects objectstore.Store) *house {
+func open(t *testing.T, objects objectstore.Store) *house { return openWith(t, objects, false) }
+
+// openWith opens a house in which usage is metered, or is not.
+func openWith(t *testing.T, objects objectstore.Store, metered bool) *house {
 	t.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
 	if err != nil {
@@ -54,7 +57,7 @@ func open(t *testing.T, objects objectstore.Store) *house {
 	}
 	records := objectrecord.Open(objects, time.Now)
 	h := &house{tables: tables.Open(tables.Stores{
-		Objects: roots, Records: records, Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue), Maintain: true,
+		Objects: roots, Records: records, Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue), Maintain: true, Metered: metered,
 	})}
 	h.keeper = &maintain.Keeper{Tables: h.tables, Records: records, Now: time.Now, Grace: grace}
 	h.worker = &jobs.Worker{

@@ -16,6 +16,8 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/usage"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/record"
@@ -64,6 +66,9 @@ func (k *Keeper) poll(ctx context.Context, id []string) (*jobs.Trigger, error) {
 		return nil, err
 	}
 	k.Tables.FollowFills(ctx, found) // needed for tables that other programs write
+	if err := k.noteSize(ctx, found); err != nil {
+		return nil, err
+	}
 	policy, err := PolicyOf(ctx, k.Tables.Names, id)
 	if gone(err) {
 		return nil, nil
@@ -109,6 +114,26 @@ func (k *Keeper) poll(ctx context.Context, id []string) (*jobs.Trigger, error) {
 		return nil, err
 	}
 	return &jobs.Trigger{Input: order, Revision: fmt.Sprint(found.Location.URI, "@", version)}, nil
+}
+
+// noteSize stores the size of a table for the metering of usage, if there is any: the bytes of the data files of its newest
+// version, as in its statistics.
+func (k *Keeper) noteSize(ctx context.Context, found *catalog.Table) error {
+	if !k.Tables.Metered() {
+		return nil
+	}
+	bytes, err := engine.Read(ctx, k.Tables.At(found), nil, func(_ context.Context, d *dataset.Dataset) (int64, error) { return d.Stats().Bytes, nil })
+	if gone(err) { // also if the table is only declared
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	namespace := ""
+	if len(found.ID) > 1 {
+		namespace = found.ID[0]
+	}
+	return usage.NoteStored(ctx, k.Records, k.Now(), found.Location.URI, namespace, bytes)
 }
 
 // gone reports whether an error means that the table no longer exists.

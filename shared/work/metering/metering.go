@@ -5,6 +5,9 @@
 // and kind, and a row replaces only one with fewer requests. So each request counts once, however often a job runs, is
 // interrupted, or runs beside another one. Records that come late, from a process that was frozen, are added by the next
 // run.
+//
+// The first job after the end of a day also adds a row of the kind storage for each first namespace: the bytes that it
+// stores ([usage.ReadStored]). Nothing replaces such a row, so that there is one for each day.
 package metering
 
 import (
@@ -22,6 +25,7 @@ import (
 
 	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/jobs"
 	"tiltyard/shared/jobs/usage"
@@ -55,12 +59,17 @@ type progress struct {
 	Through usage.Hour `json:"through"`
 	// States identifies the records that were added up, by hours since 1970. Hours before late are left out.
 	States map[usage.Hour]string `json:"states"`
+	// Stored is the start of the newest day that needs no rows of stored bytes any more: it has them, or metering began
+	// later. Zero: no job of this release has run.
+	Stored usage.Hour `json:"stored,omitempty"`
 }
 
 const (
 	progressKey = "usage/folded"
 	// late is the time in which records of an hour may come.
 	late = 26
+	// day is the number of hours for which there is one row of stored bytes.
+	day = 24
 	// oldest is the number of hours for which there are records.
 	oldest = usage.Hour(usage.Kept/time.Hour) - 1
 )
@@ -85,7 +94,7 @@ func (f folder) fold(ctx context.Context) (done result, err error) {
 	}
 	current := usage.HourOf(f.on.Now())
 	first := max(current-oldest, min(known.Through+1, current-late))
-	next := progress{Through: current - 1, States: map[usage.Hour]string{}}
+	next := progress{Through: current - 1, States: map[usage.Hour]string{}, Stored: current/day*day - day}
 	var sums []usage.Sum
 	for hour := first; hour < current; hour++ {
 		sum, err := usage.Read(ctx, f.on.Records, hour)
@@ -103,8 +112,15 @@ func (f folder) fold(ctx context.Context) (done result, err error) {
 			done.Hours, done.Rows = done.Hours+1, done.Rows+len(sum.Counts)
 		}
 	}
-	if len(sums) > 0 {
-		if err := f.write(ctx, sums); err != nil {
+	stored := sizes{Day: next.Stored}
+	if known.Stored != 0 && known.Stored < stored.Day {
+		if stored.Bytes, err = usage.ReadStored(ctx, f.on.Records); err != nil {
+			return done, err
+		}
+		done.Rows += len(stored.Bytes)
+	}
+	if len(sums) > 0 || len(stored.Bytes) > 0 {
+		if err := f.write(ctx, sums, stored); err != nil {
 			return done, err
 		}
 	}
@@ -120,21 +136,35 @@ func (f folder) fold(ctx context.Context) (done result, err error) {
 }
 
 // write merges rows into the table, which it creates if it is missing.
-func (f folder) write(ctx context.Context, sums []usage.Sum) error {
-	rows := rowsOf(sums)
-	merged := func(t tables.Table) (engine.Written, error) {
+func (f folder) write(ctx context.Context, sums []usage.Sum, stored sizes) error {
+	err := f.extend(ctx)
+	if protocol.HasCode(err, protocol.TableNotFound, protocol.NamespaceNotFound) {
+		err = f.create(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	rows := rowsOf(sums, stored)
+	_, err = f.on.Open(id(), "").Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		return t.Merge(ctx, rows, merge.Spec{
 			On: []string{"hour", "tenant", "namespace", "kind"}, InsertAll: true, UpdateAll: true, UpdateIf: "source.requests > target.requests",
 		})
-	}
-	_, err := f.on.Open(id(), "").Commit(ctx, merged)
-	if !protocol.HasCode(err, protocol.TableNotFound, protocol.NamespaceNotFound) {
+	})
+	return err
+}
+
+// extend adds the column of stored bytes to a table that an older release has made.
+func (f folder) extend(ctx context.Context) error {
+	table := f.on.Open(id(), "")
+	has, err := tables.Read(ctx, table, nil, func(_ context.Context, v tables.Version) (bool, error) {
+		return v.ArrowSchema().HasField(storedBytes), nil
+	})
+	if err != nil || has {
 		return err
 	}
-	if err := f.create(ctx); err != nil {
-		return err
-	}
-	_, err = f.on.Open(id(), "").Commit(ctx, merged)
+	_, err = table.Commit(ctx, func(t tables.Table) (engine.Written, error) {
+		return evolution.AddNullColumns(ctx, t.Table, arrow.NewSchema([]arrow.Field{storedField()}, nil))
+	})
 	return err
 }
 
@@ -152,6 +182,23 @@ func (f folder) create(ctx context.Context) error {
 	}
 	_, err = f.on.Names.CreateTable(ctx, id(), at, uint64(made.Version), nil)
 	return protocol.Ignore(err, protocol.TableAlreadyExists)
+}
+
+// sizes are the bytes that are stored at the end of a day, by first namespace.
+type sizes struct {
+	Day   usage.Hour // its start
+	Bytes map[string]int64
+}
+
+const (
+	// storageKind is the kind of the rows of stored bytes.
+	storageKind = "storage"
+	// storedBytes is their column, which is null in other rows.
+	storedBytes = "stored_bytes"
+)
+
+func storedField() arrow.Field {
+	return arrow.Field{Name: storedBytes, Type: arrow.PrimitiveTypes.Int64, Nullable: true}
 }
 
 // numbers are the columns of counts, in their order.
@@ -185,22 +232,31 @@ func schema() *arrow.Schema {
 	for _, n := range numbers {
 		fields = append(fields, arrow.Field{Name: n.name, Type: arrow.PrimitiveTypes.Int64})
 	}
-	return arrow.NewSchema(fields, nil)
+	return arrow.NewSchema(append(fields, storedField()), nil)
 }
 
-// rowsOf returns the rows of some hours.
-func rowsOf(sums []usage.Sum) dataset.Rows {
+// rowsOf returns the rows of some hours and of a day.
+func rowsOf(sums []usage.Sum, stored sizes) dataset.Rows {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema())
+	last := len(numbers) + 4
+	add := func(hour usage.Hour, k usage.Key, counts usage.Counts) {
+		b.Field(0).(*array.TimestampBuilder).AppendTime(hour.Start())
+		for i, text := range []string{k.Tenant, k.Namespace, k.Kind} {
+			b.Field(1 + i).(*array.StringBuilder).Append(text)
+		}
+		for i, n := range numbers {
+			b.Field(4 + i).(*array.Int64Builder).Append(n.of(counts))
+		}
+	}
 	for _, sum := range sums {
 		for _, k := range slices.SortedFunc(maps.Keys(sum.Counts), usage.CompareKeys) {
-			b.Field(0).(*array.TimestampBuilder).AppendTime(sum.Hour.Start())
-			for i, text := range []string{k.Tenant, k.Namespace, k.Kind} {
-				b.Field(1 + i).(*array.StringBuilder).Append(text)
-			}
-			for i, n := range numbers {
-				b.Field(4 + i).(*array.Int64Builder).Append(n.of(sum.Counts[k]))
-			}
+			add(sum.Hour, k, sum.Counts[k])
+			b.Field(last).AppendNull()
 		}
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(stored.Bytes)) {
+		add(stored.Day, usage.Key{Tenant: namespace, Namespace: namespace, Kind: storageKind}, usage.Counts{})
+		b.Field(last).(*array.Int64Builder).Append(stored.Bytes[namespace])
 	}
 	batch := b.NewRecordBatch()
 	return dataset.Rows{Schema: schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}

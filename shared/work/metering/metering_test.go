@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/jobs/memqueue"
 	"tiltyard/shared/jobs/usage"
 	"tiltyard/shared/lance/dataset"
@@ -70,6 +71,12 @@ func (m *metered) fold() result {
 // rows returns the rows of the table in order: hour, tenant, namespace, kind, requests, compute_ms, written_rows.
 func (m *metered) rows() []string {
 	m.t.Helper()
+	return m.cells("hour", "tenant", "namespace", "kind", "requests", "compute_ms", "written_rows")
+}
+
+// cells returns some columns of the rows in order, the first of which is the hour.
+func (m *metered) cells(columns ...string) []string {
+	m.t.Helper()
 	found, err := m.on.Names.Table(m.t.Context(), id())
 	if protocol.HasCode(err, protocol.TableNotFound, protocol.NamespaceNotFound) {
 		return nil
@@ -79,7 +86,7 @@ func (m *metered) rows() []string {
 	}
 	var rows []string
 	err = engine.Do(m.t.Context(), m.on.At(found), nil, func(ctx context.Context, d *dataset.Dataset) error {
-		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"hour", "tenant", "namespace", "kind", "requests", "compute_ms", "written_rows"}})
+		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: columns})
 		if err != nil {
 			return err
 		}
@@ -202,11 +209,88 @@ func TestSumsOnlyGrow(t *testing.T) {
 	old := usage.Sum{Hour: usage.HourOf(m.at), Counts: map[usage.Key]usage.Counts{acme: {Requests: 5}}}
 	grown := usage.Sum{Hour: old.Hour, Counts: map[usage.Key]usage.Counts{acme: {Requests: 6, WrittenRows: 4}, bolt: {Requests: 1}}}
 	for _, sum := range []usage.Sum{old, grown, old, grown} {
-		if err := (folder{m.on}).write(t.Context(), []usage.Sum{sum}); err != nil {
+		if err := (folder{m.on}).write(t.Context(), []usage.Sum{sum}, sizes{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	m.want("12 acme sales data 6 0 4", "12 bolt  query 1 0 0")
+}
+
+func (m *metered) note(location, namespace string, bytes int64) {
+	m.t.Helper()
+	if err := usage.NoteStored(m.t.Context(), m.records, m.at, location, namespace, bytes); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *metered) wantStored(rows ...string) {
+	m.t.Helper()
+	var got []string
+	for _, row := range m.cells("hour", "tenant", "namespace", "requests", "kind", "stored_bytes") {
+		if _, stored, ok := strings.Cut(row, "storage "); ok {
+			got = append(got, row[:len(row)-len(" storage "+stored)]+" "+stored)
+		}
+	}
+	if !slices.Equal(got, rows) {
+		m.t.Errorf("got  %q\nwant %q", got, rows)
+	}
+}
+
+// There is one row of stored bytes for each first namespace and day, from the first whole day on. Jobs that are killed or
+// repeated, and tables that change later, do not change it.
+func TestStoredBytesHaveOneRowADay(t *testing.T) {
+	m := newMetered(t)
+	m.note("a", "acme", 100)
+	m.fold()
+	m.wantStored()
+	m.at = m.at.Add(8 * time.Hour)
+	m.note("a", "acme", 150)
+	m.note("b", "acme", 7)
+	m.note("c", "", 9)
+	m.fold()
+	m.wantStored()
+
+	m.at = m.at.Add(8 * time.Hour) // the next day
+	m.records.key = progressKey
+	if _, err := (folder{m.on}).fold(t.Context()); err == nil {
+		t.Fatal("the job was not killed")
+	}
+	m.records.key = ""
+	want := []string{"00   0 9", "00 acme acme 0 157"}
+	m.wantStored(want...)
+	m.note("a", "acme", 1000)
+	for range 2 {
+		m.fold()
+		m.wantStored(want...)
+	}
+
+	m.at = m.at.Add(50 * time.Hour) // no job ran for a day, and a and c were dropped
+	m.note("b", "acme", 8)
+	if done := m.fold(); done != (result{Rows: 1}) {
+		t.Errorf("got %+v", done)
+	}
+	m.wantStored("00   0 9", "00 acme acme 0 157", "00 acme acme 0 8")
+}
+
+// A table that an older release has made gets the column, and keeps its rows.
+func TestTheTableOfAnOlderReleaseGetsTheColumnOfStoredBytes(t *testing.T) {
+	m := newMetered(t)
+	one := m.process("one")
+	one.Add(acme, usage.Counts{Requests: 5})
+	m.flush(one)
+	m.at = m.at.Add(time.Hour)
+	m.fold()
+	_, err := m.on.Open(id(), "").Commit(t.Context(), func(t tables.Table) (engine.Written, error) {
+		return evolution.DropColumns(context.Background(), t.Table, []string{storedBytes})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.note("a", "acme", 3)
+	m.at = m.at.Add(24 * time.Hour)
+	m.fold()
+	m.want("00 acme acme storage 0 0 0", "12 acme sales data 5 0 0")
+	m.wantStored("00 acme acme 0 3")
 }
 
 func TestJobsOfUsageHaveNoObject(t *testing.T) {

@@ -19,6 +19,9 @@ const sums = [
   ["read_bytes", "Read", bytes, true], ["sent_bytes", "Sent", bytes], ["written_rows", "Rows written", number, true], ["jobs", "Jobs", number],
 ];
 
+// What is stored is measured once a day, and not summed over days.
+const stored = ["stored_bytes", "Stored", bytes, true];
+
 /** Parameters are those of the address: period in days, by (hour or day), and tenant. */
 export function Usage({ parameters }) {
   const days = periods.some(([value]) => value === parameters.period) ? Number(parameters.period) : 7;
@@ -39,23 +42,25 @@ export function Usage({ parameters }) {
 }
 
 function Found({ steps, tenants, by, tenant, link }) {
-  const used = steps.filter((step) => step.requests > 0), unit = by === "hour" ? "Hour (UTC)" : "Day (UTC)";
-  const cells = (row) => sums.map(([name, , text]) => text(row[name])), right = sums.map((_, i) => i + 1), head = sums.map(([, title]) => title);
+  const used = steps.filter((step) => step.requests > 0 || step.stored_bytes > 0), unit = by === "hour" ? "Hour (UTC)" : "Day (UTC)";
+  const measures = steps.some((step) => step.stored_bytes > 0) ? [...sums, stored] : sums;
+  const cells = (row) => measures.map(([name, , text]) => text(row[name])), right = measures.map((_, i) => i + 1), head = measures.map(([, title]) => title);
   if (used.length === 0) return <p class="empty">{tenant ? `The tenant ${tenant} has sent no request` : "There was no request"} in the hours of this period that have ended.</p>;
   return <>
-    <div class="charts">{sums.filter(([, , , drawn]) => drawn).map(([name, title, text]) => <Chart key={name} title={title} text={text} steps={steps} of={name} />)}</div>
+    <div class="charts">{measures.filter(([, , , drawn]) => drawn).map(([name, title, text]) => <Chart key={name} title={title} text={text} steps={steps} of={name} />)}</div>
     {!tenant && <>
-      <Table caption="Tenants" head={["Tenant", ...head]} right={right} rows={tenants.map((one) => [<a href={link(one.tenant)}>{one.tenant}</a>, ...cells(one)])} />
-      {tenants.length === mostTenants && <p class="quiet">These are the {number(mostTenants)} tenants with the most requests. <code>tiltyard usage</code> shows all.</p>}
+      <Table caption="Tenants" head={["Tenant", ...head]} right={right} rows={tenants.map((one) => [one.tenant ? <a href={link(one.tenant)}>{one.tenant}</a> : <span class="quiet">tables of the root</span>, ...cells(one)])} />
+      {tenants.length >= mostTenants && <p class="quiet">These are the {number(mostTenants)} tenants with the most requests. <code>tiltyard usage</code> shows all.</p>}
     </>}
     <Table caption={tenant ? `Usage of ${tenant}` : "All tenants together"} head={[unit, ...head]} right={right} rows={used.reverse().map((step) => [step.name, ...cells(step)])} />
-    <p class="quiet">An hour is added some minutes after its end, in a cloud up to an hour after it.</p>
+    <p class="quiet">An hour is added some minutes after its end, in a cloud up to an hour after it.{measures.includes(stored) && " Stored are the bytes of all tables at the end of a day; of a tenant, the most on any of the days."}</p>
   </>;
 }
 
 /** A measure over the period: a bar for each step. */
 function Chart({ title, text, steps, of }) {
-  const most = Math.max(...steps.map((step) => step[of])), total = steps.reduce((sum, step) => sum + step[of], 0);
+  const most = Math.max(...steps.map((step) => step[of]));
+  const total = of === stored[0] ? steps.findLast((step) => step[of] > 0)[of] : steps.reduce((sum, step) => sum + step[of], 0);
   return (
     <figure class="histogram">
       <strong>{title}: {text(total)}</strong>
@@ -84,12 +89,16 @@ async function usage(days, by, tenant, signal) {
   const length = by === "hour" ? hour : day, end = Math.floor(Date.now() / hour) * hour;
   const first = by === "hour" ? end - days * day : (Math.floor(end / day) - days + 1) * day;
   try {
-    const [found, tenants] = await Promise.all([
+    const [found, tenants, storedThen, storedBy] = await Promise.all([
       summed(`date_trunc('${by}', hour)`, "step", first, tenant, "step", signal), summed("tenant", "tenant", first, "", `requests DESC, tenant LIMIT ${mostTenants}`, signal),
+      ...(by === "hour" ? [[], []] : [measured("hour", "sum", first, tenant, signal), measured("tenant", "max", first, "", signal)]),
     ]);
-    const byName = new Map(found.map((one) => [nameOf(one.step, by), one])), none = Object.fromEntries(sums.map(([name]) => [name, 0]));
+    const none = Object.fromEntries([...sums, stored].map(([name]) => [name, 0]));
+    const join = (names, lists) => names.map((name) => Object.assign({}, none, ...lists.map((list) => list.get(name))));
+    const byStep = [new Map(found.map((one) => [nameOf(one.step, by), one])), new Map(storedThen.map((one) => [nameOf(one.hour, by), one]))];
+    const byTenant = [tenants, storedBy].map((list) => new Map(list.map((one) => [one.tenant, one])));
     const steps = Array.from({ length: Math.ceil((end - first) / length) }, (_, i) => nameOf(new Date(first + i * length).toISOString(), by));
-    return { steps: steps.map((name) => ({ ...none, ...byName.get(name), name })), tenants };
+    return { steps: join(steps, byStep).map((one, i) => ({ ...one, name: steps[i] })), tenants: join([...new Set([...byTenant[0].keys(), ...byTenant[1].keys()])], byTenant) };
   } catch (error) {
     if (error.name === "AbortError") throw error;
     return { missing: await reason(error) };
@@ -100,9 +109,21 @@ async function usage(days, by, tenant, signal) {
 const nameOf = (time, by) => by === "hour" ? time.slice(0, 16).replace("T", " ") : time.slice(0, 10);
 
 /** The sums by an expression since a moment, as objects of texts and numbers. */
-async function summed(expression, name, since, tenant, order, signal) {
-  const query = `SELECT ${expression} AS ${name}, ${sums.map(([column]) => `sum(${column}) AS ${column}`).join(", ")} FROM "${table[0]}"."${table[1]}"
-    WHERE hour >= TIMESTAMP '${new Date(since).toISOString().slice(0, 19).replace("T", " ")}'${tenant ? " AND tenant = $tenant" : ""} GROUP BY ${expression} ORDER BY ${order}`;
+const summed = (expression, name, since, tenant, order, signal) =>
+  select(expression, name, sums.map(([column]) => `sum(${column}) AS ${column}`).join(", "), "requests > 0", since, tenant, order, signal);
+
+/**
+ * The stored bytes of the days or of the tenants since a moment. A table that an older release has made has no such column;
+ * if the table itself is missing, the other statements fail.
+ */
+const measured = (name, aggregate, since, tenant, signal) =>
+  select(name, name, `${aggregate}(stored_bytes) AS stored_bytes`, "kind = 'storage'", since, tenant, `stored_bytes DESC LIMIT ${mostTenants}`, signal)
+    .catch((error) => { if (error.status === 404) return []; throw error; });
+
+async function select(expression, name, columns, condition, since, tenant, order, signal) {
+  const from = new Date(since).toISOString().slice(0, 19).replace("T", " ");
+  const query = `SELECT ${expression} AS ${name}, ${columns} FROM "${table[0]}"."${table[1]}"
+    WHERE ${condition} AND hour >= TIMESTAMP '${from}'${tenant ? " AND tenant = $tenant" : ""} GROUP BY ${expression} ORDER BY ${order}`;
   const rows = records(await api.rows("v1/sql", { query, ...(tenant ? { parameters: { tenant } } : {}) }, signal));
   return rows.map((row) => Object.fromEntries(Object.entries(row).map(([column, value]) => [column, column === name ? textOf(value) : isNull(value) ? 0 : Number(textOf(value))])));
 }

@@ -1,0 +1,138 @@
+package maintain_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/jobs/usage"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/tables"
+)
+
+// bytesOf returns the size in the statistics of the table.
+func (h *house) bytesOf(t *testing.T) int64 {
+	t.Helper()
+	bytes, err := tables.Read(t.Context(), h.tables.Open(table, ""), nil, func(_ context.Context, v tables.Version) (int64, error) { return v.Stats().Bytes, nil })
+	if err != nil || bytes == 0 {
+		t.Fatalf("got %d bytes, %v", bytes, err)
+	}
+	return bytes
+}
+
+// Each visit of a table notes the size in its statistics, also if its maintenance is switched off. Without metering none does.
+func TestVisitsNoteTheSizesOfTables(t *testing.T) {
+	for name, c := range map[string]struct {
+		metered    bool
+		properties map[string]string
+	}{
+		"metered": {true, nil}, "maintenance is off": {true, map[string]string{"maintenance": "off"}}, "not metered": {false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := openWith(t, memstore.New(), c.metered)
+				h.create(t, nil, c.properties)
+				visit := func() {
+					t.Helper()
+					if err := h.keeper.SuggestAll(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					h.work(t, time.Hour)
+				}
+				want := func(sums map[string]int64) {
+					t.Helper()
+					if !c.metered {
+						sums = map[string]int64{}
+					}
+					got, err := usage.ReadStored(t.Context(), h.tables.Records)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(sums, got); diff != "" {
+						t.Error(diff)
+					}
+				}
+				visit()
+				first := h.bytesOf(t)
+				want(map[string]int64{"ns": first})
+				h.insert(t, 1, 4)
+				visit()
+				if h.bytesOf(t) <= first {
+					t.Error("the table has not grown")
+				}
+				want(map[string]int64{"ns": h.bytesOf(t)})
+				if _, err := h.tables.Names.DropTable(t.Context(), table); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(3 * 24 * time.Hour)
+				visit()
+				want(map[string]int64{})
+			})
+		})
+	}
+}
+
+// A table without rows and files is visited, too.
+func TestVisitsOfDeclaredTables(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := openWith(t, memstore.New(), true)
+		if _, err := h.tables.Names.Namespaces.Create(t.Context(), table[:1], nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.tables.Names.CreateTable(t.Context(), table, h.tables.Names.Places.New(table), 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.keeper.Kind().Poll(t.Context(), table); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Metering adds few requests to the visit of a table whose size has not changed since the last one, some hours before: it
+// reads one record, and writes none. Requests that confirm the version of the table vary, because they run beside others.
+func TestSizesCostFewRequestsAVisit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counts := map[bool]map[string]int{}
+		for _, metered := range []bool{false, true} {
+			store := faultstore.New(memstore.New(), nil)
+			h := openWith(t, store, metered)
+			h.create(t, nil, nil)
+			h.insert(t, 1, 5)
+			poll := func() {
+				if _, err := h.keeper.Kind().Poll(t.Context(), table); err != nil {
+					t.Fatal(err)
+				}
+			}
+			poll()
+			time.Sleep(time.Hour)
+			got := map[string]int{}
+			var mu sync.Mutex
+			store.Inject(func(call faultstore.Call) faultstore.Fault {
+				mu.Lock()
+				defer mu.Unlock()
+				place := "table"
+				if strings.HasPrefix(call.Key, "_records/") {
+					place = "records"
+				}
+				got[fmt.Sprint(place, " ", call.Kind)]++
+				return faultstore.Fault{}
+			})
+			poll()
+			counts[metered] = got
+		}
+		want := counts[false]
+		want["records get"]++
+		delete(want, "table range")
+		delete(counts[true], "table range")
+		if diff := cmp.Diff(want, counts[true]); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
+		}
+	})
+}
