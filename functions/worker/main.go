@@ -33,7 +33,7 @@ func main() {
 	keeper := maintain.Open(tables, env.RequestTimeout)
 	worker := &jobs.Worker{
 		Starter: jobs.Starter{Transactions: tables.Transactions, Queue: env.Queue, Heavy: env.Heavy}, Light: true,
-		Name: rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory, Traces: env.Traces,
+		Name: rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory, Traces: env.Traces, Observe: env.JobMeter(),
 		Kinds: work.Kinds(tables, keeper, work.Functions(tables, keys, env.Runtimes)),
 	}
 	sqsqueue.Serve(worker, env.Jobs)

@@ -50,7 +50,7 @@ func newUsageCommand(s *session) *cobra.Command {
 		return err
 	})
 	cmd.Long = `Show what tenants have used in hours that have ended: requests, those of them that were refused
-with 429 and that failed, the time they took, bytes read from storage, bytes of answers, rows written,
+with 429 and that failed, the time that they and their jobs took, bytes read from storage, bytes of answers, rows written,
 and jobs begun. --stored shows the bytes that they store, a row for each day and tenant. It reads the
 table __system/usage, which a server keeps with --usage on; sql can compute more from it.`
 	cmd.Example = `  tiltyard usage
@@ -79,7 +79,7 @@ func usageConditions(since time.Time, only map[string]string, given func(flag st
 	return strings.Join(all, " AND "), values
 }
 
-// usageStatement returns the statement that sums the rows of requests which meet a condition.
+// usageStatement returns the statement that sums the rows of requests and jobs which meet a condition.
 func usageStatement(by []string, where string) string {
 	columns := slices.Clone(by)
 	for _, sum := range usageSums {
@@ -90,7 +90,7 @@ func usageStatement(by []string, where string) string {
 		order = "hour, " + order
 	}
 	groups := strings.Join(by, ", ")
-	return fmt.Sprintf(`SELECT %s FROM "__system"."usage" WHERE requests > 0 AND %s GROUP BY %s ORDER BY %s, %s`, strings.Join(columns, ", "), where, groups, order, groups)
+	return fmt.Sprintf(`SELECT %s FROM "__system"."usage" WHERE kind <> 'storage' AND %s GROUP BY %s ORDER BY %s, %s`, strings.Join(columns, ", "), where, groups, order, groups)
 }
 
 // storedStatement returns the statement that shows the rows of stored bytes which meet a condition.

@@ -172,7 +172,7 @@ func serve(cmd *cobra.Command, begin func(context.Context, *boot.Env, http.Handl
 		secrets = append(secrets, "TILTYARD_TOKEN="+config.Token)
 	}
 	handover.Offer(ctx, socket, env.Logger, secrets...)
-	services.Worker.Traces = env.Traces
+	services.Worker.Traces, services.Worker.Observe = env.Traces, env.JobMeter()
 	defer closeTraces(cmd.Context(), env)
 	defer env.Ranges.Close()
 	defer startWorker(ctx, services, env, handover.Take(ctx))()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/jobs/usage"
 	"tiltyard/shared/protocol"
 )
@@ -40,6 +41,28 @@ func (e *Env) meter(s *httpapi.Served) {
 	defer done()
 	if err := e.Meter.FlushNowAndThen(ctx); err != nil {
 		e.Logger.Warn("usage could not be stored; it is stored later", "error", err)
+	}
+}
+
+// workKind is the kind of the rows about the work of jobs.
+const workKind = "work"
+
+// JobMeter returns what a worker calls after each run of a job, or nil if usage is not metered. It stores the sums at once:
+// a function may not run again, and each run has written several records anyway.
+func (e *Env) JobMeter() func(jobs.Ran) {
+	if e.Meter == nil {
+		return nil
+	}
+	return func(r jobs.Ran) {
+		namespace := ""
+		if len(r.Object) > 1 {
+			namespace = r.Object[0]
+		}
+		e.Meter.Add(usage.Key{Tenant: r.Tenant, Namespace: namespace, Kind: workKind}, usage.Counts{
+			ComputeMicros: r.Duration.Microseconds(), WrittenRows: r.Wrote,
+			ReadBytes: r.Storage.Bytes(), WrittenBytes: r.Storage.Written(), StorageReads: r.Storage.Requests(), StorageWrites: r.Storage.Writes(),
+		})
+		e.FlushUsage()
 	}
 }
 

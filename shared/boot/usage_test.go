@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/jobs/usage"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/operations"
@@ -75,6 +76,45 @@ func TestRequestsAreMetered(t *testing.T) {
 		t.Errorf("usage is metered without the setting, %v", err)
 	}
 	off.FlushUsage()
+}
+
+// The runs of jobs are metered by tenant and first namespace, and stored at once.
+func TestRunsOfJobsAreMetered(t *testing.T) {
+	var log bytes.Buffer
+	env, err := Open(Config{Root: t.TempDir(), Token: "t", Usage: true}, everyClient, &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := usage.HourOf(time.Now())
+	var storage objectstore.Usage
+	objectstore.Count(objectstore.WithUsage(t.Context(), &storage), true, 2, 30)
+	objectstore.Count(objectstore.WithUsage(t.Context(), &storage), false, 1, 4)
+	meter := env.JobMeter()
+	for _, object := range [][]string{{"sales", "eu", "t"}, {"sales", "t"}, {"t"}} {
+		meter(jobs.Ran{Tenant: "acme", Object: object, Duration: time.Second, Storage: &storage, Wrote: 5})
+	}
+	got := map[usage.Key]usage.Counts{}
+	for hour := began; hour <= usage.HourOf(time.Now()); hour++ {
+		sum, err := usage.Read(t.Context(), env.Records, hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, c := range sum.Counts {
+			c.Add(got[k])
+			got[k] = c
+		}
+	}
+	count := func(n int64) usage.Counts {
+		return usage.Counts{ComputeMicros: 1_000_000 * n, ReadBytes: 30 * n, StorageReads: 2 * n, WrittenBytes: 4 * n, StorageWrites: n, WrittenRows: 5 * n}
+	}
+	want := map[usage.Key]usage.Counts{{Tenant: "acme", Namespace: "sales", Kind: "work"}: count(2), {Tenant: "acme", Kind: "work"}: count(1)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff, log.String())
+	}
+	off, err := Open(Config{Root: t.TempDir(), Token: "t"}, everyClient, &log)
+	if err != nil || off.JobMeter() != nil {
+		t.Errorf("runs are metered without the setting, %v", err)
+	}
 }
 
 func TestQuotasAreCheckedAtTheStart(t *testing.T) {

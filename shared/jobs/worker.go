@@ -31,6 +31,8 @@ type Worker struct {
 	Memory *memory.Budget  // bounds the memory of all runs; nil sets no bound
 	Light  bool            // passes heavy work on if there is a queue for it
 	Traces *tracing.Tracer // may be nil
+	// Observe is called after each run of a job that a request began. Nil: no call.
+	Observe func(Ran)
 
 	// suspect serializes the runs of units that have crashed a process before.
 	suspect sync.Mutex
@@ -295,9 +297,11 @@ func settled(err error) error {
 // run runs the task of a unit with a heartbeat, and records the result.
 func (w *Worker) run(ctx context.Context, r *Run) error {
 	var result any
-	err := w.whileItLives(ctx, r, func(ctx context.Context) (err error) {
-		result, err = r.do(ctx)
-		return err
+	err := w.observed(ctx, r, func(ctx context.Context) error {
+		return w.whileItLives(ctx, r, func(ctx context.Context) (err error) {
+			result, err = r.do(ctx)
+			return err
+		})
 	})
 	if ctx.Err() == nil {
 		return w.conclude(ctx, r, result, err)

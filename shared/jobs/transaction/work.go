@@ -20,6 +20,7 @@ import (
 type Work struct {
 	Input      json.RawMessage `json:"input,omitempty"`      // the input of the job
 	By         *auth.Principal `json:"by,omitempty"`         // the principal whose request began the job; nil if no request did
+	Tenant     string          `json:"tenant,omitempty"`     // of that principal: see [auth.Principal.Tenant]
 	Revision   string          `json:"mark,omitempty"`       // set if a worker began the job after a poll: see [Store.SetAside]
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"` // state of the stage or part, written by its worker
 	Holder     string          `json:"holder,omitempty"`     // unique name of the run with the lease; "" is none
@@ -85,9 +86,11 @@ const (
 // input is JSON. revision is set for a job that a poll began ([Store.SetAside]), and "" for a job that
 // a user requested.
 func (s *Store) BeginWork(ctx context.Context, kind string, object []string, input json.RawMessage, revision string) (*Transaction, error) {
-	return s.begin(ctx, &Transaction{
-		Kind: kind, Object: object, Work: &Work{Input: input, By: auth.FromContext(ctx), Revision: revision, Due: s.now().Add(Slack).UTC()},
-	})
+	work := &Work{Input: input, By: auth.FromContext(ctx), Revision: revision, Due: s.now().Add(Slack).UTC()}
+	if work.By != nil {
+		work.Tenant = work.By.Tenant()
+	}
+	return s.begin(ctx, &Transaction{Kind: kind, Object: object, Work: work})
 }
 
 // Take leases a unit to the named run. It returns the records of the unit and of its job, which are

@@ -1,5 +1,6 @@
-// Package tally counts the work of a request where it is done, for quotas and for the metering of usage: the rows that
-// its commits wrote, and the jobs that it began. Requests to storage are counted by package objectstore.
+// Package tally counts the work of a request, or of a run of a job, where it is done, for quotas and for the metering of
+// usage: the rows that its commits wrote, and the jobs that it began. Requests to storage are counted by package
+// objectstore.
 package tally
 
 import (
@@ -7,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// A Tally has the counts of one request. It is safe for concurrent use.
+// A Tally has the counts of one request or run. It is safe for concurrent use.
 type Tally struct{ rows, jobs atomic.Int64 }
 
 // Rows returns the number of rows that were inserted, updated or deleted.
@@ -21,7 +22,7 @@ type key struct{}
 // With returns a context whose work is counted in t.
 func With(ctx context.Context, t *Tally) context.Context { return context.WithValue(ctx, key{}, t) }
 
-// AddRows counts rows that a commit wrote. Without a tally in the context it does nothing, as for jobs.
+// AddRows counts rows that a commit wrote. Without a tally in the context it does nothing.
 func AddRows(ctx context.Context, n int64) {
 	if t, ok := ctx.Value(key{}).(*Tally); ok {
 		t.rows.Add(n)

@@ -2,7 +2,7 @@
 // request. A job adds up the records of the processes ([usage.Read]) when their hour has ended.
 //
 // The rows of an hour are a function of its records, whose counts only grow. The job merges them by hour, tenant, namespace
-// and kind, and a row replaces only one with fewer requests. So each request counts once, however often a job runs, is
+// and kind, and a row replaces only one with smaller counts. So each request counts once, however often a job runs, is
 // interrupted, or runs beside another one. Records that come late, from a process that was frozen, are added by the next
 // run.
 //
@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -147,7 +148,7 @@ func (f folder) write(ctx context.Context, sums []usage.Sum, stored sizes) error
 	rows := rowsOf(sums, stored)
 	_, err = f.on.Open(id(), "").Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		return t.Merge(ctx, rows, merge.Spec{
-			On: []string{"hour", "tenant", "namespace", "kind"}, InsertAll: true, UpdateAll: true, UpdateIf: "source.requests > target.requests",
+			On: []string{"hour", "tenant", "namespace", "kind"}, InsertAll: true, UpdateAll: true, UpdateIf: grown(),
 		})
 	})
 	return err
@@ -219,6 +220,15 @@ var numbers = []struct {
 	{"returned_rows", func(c usage.Counts) int64 { return c.ReturnedRows }},
 	{"written_rows", func(c usage.Counts) int64 { return c.WrittenRows }},
 	{"jobs", func(c usage.Counts) int64 { return c.Jobs }},
+}
+
+// grown returns the condition that a row has larger counts than the one that it replaces.
+func grown() string {
+	conditions := make([]string, len(numbers))
+	for i, n := range numbers {
+		conditions[i] = fmt.Sprintf("source.%s > target.%[1]s", n.name)
+	}
+	return strings.Join(conditions, " OR ")
 }
 
 // schema returns the columns of the table.

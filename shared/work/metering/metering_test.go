@@ -293,6 +293,24 @@ func TestTheTableOfAnOlderReleaseGetsTheColumnOfStoredBytes(t *testing.T) {
 	m.wantStored("00 acme acme 0 3")
 }
 
+// The work of jobs has no requests. It counts once, too, and grows when records come late.
+func TestTheWorkOfJobsIsFolded(t *testing.T) {
+	m := newMetered(t)
+	one, late := m.process("one"), m.process("late")
+	work := usage.Key{Tenant: "acme", Namespace: "sales", Kind: "work"}
+	one.Add(work, usage.Counts{ComputeMicros: 5_000_000, WrittenRows: 7})
+	late.Add(work, usage.Counts{ComputeMicros: 1_000, StorageReads: 3})
+	m.flush(one)
+	m.at = m.at.Add(time.Hour)
+	for range 2 {
+		m.fold()
+		m.want("12 acme sales work 0 5000 7")
+	}
+	m.flush(late)
+	m.fold()
+	m.want("12 acme sales work 0 5001 7")
+}
+
 func TestJobsOfUsageHaveNoObject(t *testing.T) {
 	kind := Fold(newMetered(t).on)
 	if trigger, err := kind.Poll(t.Context(), nil); trigger == nil || err != nil {

@@ -42,7 +42,7 @@ export function Usage({ parameters }) {
 }
 
 function Found({ steps, tenants, by, tenant, link }) {
-  const used = steps.filter((step) => step.requests > 0 || step.stored_bytes > 0), unit = by === "hour" ? "Hour (UTC)" : "Day (UTC)";
+  const used = steps.filter((step) => step.requests > 0 || step.compute_ms > 0 || step.stored_bytes > 0), unit = by === "hour" ? "Hour (UTC)" : "Day (UTC)";
   const measures = steps.some((step) => step.stored_bytes > 0) ? [...sums, stored] : sums;
   const cells = (row) => measures.map(([name, , text]) => text(row[name])), right = measures.map((_, i) => i + 1), head = measures.map(([, title]) => title);
   if (used.length === 0) return <p class="empty">{tenant ? `The tenant ${tenant} has sent no request` : "There was no request"} in the hours of this period that have ended.</p>;
@@ -110,7 +110,7 @@ const nameOf = (time, by) => by === "hour" ? time.slice(0, 16).replace("T", " ")
 
 /** The sums by an expression since a moment, as objects of texts and numbers. */
 const summed = (expression, name, since, tenant, order, signal) =>
-  select(expression, name, sums.map(([column]) => `sum(${column}) AS ${column}`).join(", "), "requests > 0", since, tenant, order, signal);
+  select(expression, name, sums.map(([column]) => `sum(${column}) AS ${column}`).join(", "), "kind <> 'storage'", since, tenant, order, signal);
 
 /**
  * The stored bytes of the days or of the tenants since a moment. A table that an older release has made has no such column;
