@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
+import subprocess
 
 import pyarrow as pa
 import pytest
 
 from process import Server
-from test_console import WAIT, complains, settle
+from test_console import ROOT, WAIT, complains, settle, violations
 from wire import Wire
 
 COUNTS = ["requests", "refused", "failed", "compute_ms", "received_bytes", "sent_bytes", "read_bytes", "written_bytes", "storage_reads", "storage_writes", "returned_rows", "written_rows", "jobs"]
@@ -47,8 +48,8 @@ def make_table(server: Server, now: datetime.datetime, stored: bool = False) -> 
     assert wire.upload("/v1/table/__system$usage/create", usage(now, stored)).status == 200
 
 
-def open_page(browser, server: Server, token: str):
-    page = browser.new_context(viewport={"width": 1360, "height": 860}).new_page()
+def open_page(browser, server: Server, token: str, **context):
+    page = browser.new_context(**{"viewport": {"width": 1360, "height": 860}, **context}).new_page()
     page.set_default_timeout(WAIT)
     page.complaints = []
     page.on("console", lambda message: page.complaints.append(message.text) if complains(message) else None)
@@ -130,6 +131,23 @@ def test_the_page_of_usage_shows_what_is_stored(browser, tmp_path):
         page.get_by_role("button", name="Hours", exact=True).click()
         page.get_by_text("The tenant idle has sent no request in the hours of this period that have ended.").wait_for()
         assert not page.complaints
+        page.context.close()
+
+
+@pytest.mark.embedded("the page does not see what serves it")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_usage_fits_narrow_screens_and_the_rules_of_axe(browser, tmp_path, scheme):
+    script = subprocess.run([ROOT / "scripts/npm.sh", "shared/http/console/source", "node", "-p", "require.resolve('axe-core/axe.min.js')"], capture_output=True, text=True, check=True)
+    with Server(tmp_path / "root") as server:
+        make_table(server, datetime.datetime.now(datetime.timezone.utc).replace(minute=0, second=0, microsecond=0), stored=True)
+        page = open_page(browser, server, server.token, viewport={"width": 390, "height": 780}, color_scheme=scheme, bypass_csp=True)
+        page.add_script_tag(path=script.stdout.strip())
+        for place in ("#/usage", "#/usage?period=90", "#/usage?tenant=acme&by=hour", "#/usage?tenant=nobody"):
+            page.evaluate("hash => { location.hash = hash; }", place)
+            page.wait_for_timeout(100)
+            settle(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, f"{place} is wider than the screen"
+            assert violations(page) == [], place
         page.context.close()
 
 
