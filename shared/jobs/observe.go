@@ -4,22 +4,24 @@ import (
 	"context"
 	"time"
 
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/process/tally"
 	"tiltyard/shared/storage/objectstore"
 )
 
 // Ran is what one run of a job, or of a part of it, has done.
 type Ran struct {
-	Tenant   string   // of the principal whose request began the job
+	Tenant   string   // for which the job works: see [transaction.ForTenant]
 	Object   []string // id of the table or namespace that the job works on
 	Duration time.Duration
 	Storage  *objectstore.Usage // requests to storage
 	Wrote    int64              // rows that were inserted, updated or deleted
 }
 
-// observed calls do, and reports what it has done if a request began the job.
+// observed calls do, and reports what it has done if the job works for a tenant.
 func (w *Worker) observed(ctx context.Context, r *Run, do func(context.Context) error) error {
 	tenant := r.job.Work.Tenant
+	ctx = transaction.ForTenant(ctx, tenant)
 	if w.Observe == nil || tenant == "" {
 		return do(ctx)
 	}

@@ -90,6 +90,42 @@ func TestRunsAreObservedForTheTenantThatBeganThem(t *testing.T) {
 	}
 }
 
+// A job that a job begins works for the same tenant. Without a tenant it works for nobody.
+func TestAJobThatAJobBeginsIsObservedForItsTenant(t *testing.T) {
+	for _, tenant := range []string{"acme", ""} {
+		synctest.Test(t, func(t *testing.T) {
+			var h *house
+			h = newHouse(memstore.New(), new(memqueue.Queue), jobs.Single("do", func(ctx context.Context, r *jobs.Run) (any, error) {
+				if r.Object()[0] == "second" {
+					return 0, nil
+				}
+				_, err := h.Begin(ctx, "k", []string{"second"}, nil)
+				return 0, err
+			}))
+			var mu sync.Mutex
+			var got []string
+			h.Observe = func(r jobs.Ran) {
+				mu.Lock()
+				defer mu.Unlock()
+				got = append(got, r.Tenant+" "+r.Object[0])
+			}
+			ctx := t.Context()
+			want := []string(nil)
+			if tenant != "" {
+				ctx, want = auth.NewContext(ctx, &auth.Principal{Subject: "key:" + tenant}), []string{"acme first", "acme second"}
+			}
+			if _, err := h.Begin(ctx, "k", []string{"first"}, nil); err != nil {
+				t.Fatal(err)
+			}
+			serveFor(t, h, time.Minute)
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // serveFor works for some time.
 func serveFor(t *testing.T, h *house, d time.Duration) {
 	ctx, stop := context.WithTimeout(t.Context(), d)

@@ -31,7 +31,7 @@ type Worker struct {
 	Memory *memory.Budget  // bounds the memory of all runs; nil sets no bound
 	Light  bool            // passes heavy work on if there is a queue for it
 	Traces *tracing.Tracer // may be nil
-	// Observe is called after each run of a job that a request began. Nil: no call.
+	// Observe is called after each run of a job that works for a tenant. Nil: no call.
 	Observe func(Ran)
 
 	// suspect serializes the runs of units that have crashed a process before.

@@ -20,7 +20,7 @@ import (
 type Work struct {
 	Input      json.RawMessage `json:"input,omitempty"`      // the input of the job
 	By         *auth.Principal `json:"by,omitempty"`         // the principal whose request began the job; nil if no request did
-	Tenant     string          `json:"tenant,omitempty"`     // of that principal: see [auth.Principal.Tenant]
+	Tenant     string          `json:"tenant,omitempty"`     // for which it works: see [ForTenant]
 	Revision   string          `json:"mark,omitempty"`       // set if a worker began the job after a poll: see [Store.SetAside]
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"` // state of the stage or part, written by its worker
 	Holder     string          `json:"holder,omitempty"`     // unique name of the run with the lease; "" is none
@@ -89,8 +89,18 @@ func (s *Store) BeginWork(ctx context.Context, kind string, object []string, inp
 	work := &Work{Input: input, By: auth.FromContext(ctx), Revision: revision, Due: s.now().Add(Slack).UTC()}
 	if work.By != nil {
 		work.Tenant = work.By.Tenant()
+	} else {
+		work.Tenant, _ = ctx.Value(tenantKey{}).(string)
 	}
 	return s.begin(ctx, &Transaction{Kind: kind, Object: object, Work: work})
+}
+
+type tenantKey struct{}
+
+// ForTenant returns a context for the work of a job. Jobs that it begins work for the same tenant: that of the principal
+// whose request began the first one ([auth.Principal.Tenant]), or "".
+func ForTenant(ctx context.Context, tenant string) context.Context {
+	return context.WithValue(ctx, tenantKey{}, tenant)
 }
 
 // Take leases a unit to the named run. It returns the records of the unit and of its job, which are
