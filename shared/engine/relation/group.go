@@ -35,9 +35,12 @@ type aggregation struct {
 // key adds a key of GROUP BY.
 func (a *aggregation) key(e syntax.Expr) {
 	if a.find(a.keys, e) == nil {
-		a.keys = append(a.keys, named{a.p.unique(e.String()), e})
+		a.keys = append(a.keys, named{a.p.unique(legible(e)), e})
 	}
 }
+
+// legible returns an expression without the quotes around the names of columns, for the name of a column in plans.
+func legible(e syntax.Expr) string { return strings.ReplaceAll(e.String(), "`", "") }
 
 func (a *aggregation) find(in []named, e syntax.Expr) *named {
 	for i := range in {
@@ -62,7 +65,7 @@ func (a *aggregation) over(e syntax.Expr) (syntax.Expr, error) {
 			if call := a.find(a.calls, e); call != nil {
 				return columnOf(call.name), nil
 			}
-			a.calls = append(a.calls, named{a.p.unique(e.String()), e})
+			a.calls = append(a.calls, named{a.p.unique(legible(e)), e})
 			return columnOf(a.calls[len(a.calls)-1].name), nil
 		case *syntax.Column:
 			for n := len(e.Path) - 1; n > 0; n-- {
