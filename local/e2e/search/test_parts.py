@@ -194,3 +194,8 @@ def test_functions_call_themselves(server, outside, module_space):
     assert answer.table["id"].to_pylist() == native.to_table(["id"], nearest={"column": "vector", "q": query, "k": 9})["id"].to_pylist()
     plan = str(wire.post(f"{path}/analyze_plan", {"k": 0, "filter": "text > '8'", "columns": {"column_names": ["id"]}}).json)
     assert "parts=" in plan and "parts_requests=" in plan
+    lance.dataset(place).create_index("vector", "IVF_FLAT", num_partitions=8, metric="l2")
+    answer = wire.post(f"{path}/query", {"vector": query, "k": 9, "nprobes": 8, "columns": {"column_names": ["id"]}})
+    assert answer.table["id"].to_pylist() == native.to_table(["id"], nearest={"column": "vector", "q": query, "k": 9, "use_index": False})["id"].to_pylist()
+    plan = str(wire.post(f"{path}/analyze_plan", {"vector": query, "k": 9, "nprobes": 8}).json)
+    assert "partitions=8" in plan and "parts=" in plan, plan

@@ -49,7 +49,6 @@ func (x *indexedSearch) probeElsewhere(ctx context.Context, work *annsearch.Work
 	for _, segments := range work.Cut(x.planner.Spread.count(size)) {
 		divided.add(func(p *Part) { p.Probes = &Probes{Index: x.target.index.Name, Segments: segments, Among: among} })
 	}
-	x.index.WithMore("parts=%d", len(divided.parts)).WithMore("partitions=%d", work.Partitions())
 	here, err := divided.each(ctx, toStep(x.index), func(batch arrow.RecordBatch) error {
 		return hitsOf(batch, len(tops), func(h found) { tops[h.query].Add(h.Distance, h.RowID) })
 	})
@@ -57,6 +56,7 @@ func (x *indexedSearch) probeElsewhere(ctx context.Context, work *annsearch.Work
 		return false, nil
 	}
 	x.elsewhere = true
+	x.index.WithMore("parts=%d", len(divided.parts)).WithMore("partitions=%d", work.Partitions())
 	return true, err
 }
 
