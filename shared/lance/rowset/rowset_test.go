@@ -1,6 +1,7 @@
 package rowset
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -192,4 +193,47 @@ func TestSetSubtracts(t *testing.T) {
 	if got, want := slices.Collect(set.All()), []uint64{1, 3, 1<<32 | 7}; !slices.Equal(got, want) {
 		t.Errorf("got %x, want %x", got, want)
 	}
+}
+
+func TestSetsAreSent(t *testing.T) {
+	sent := At(3<<32|5, 3<<32|6, 7<<32, 7<<32|1<<31)
+	sent.AddRange(9, 10, 1_000_000)
+	text, err := json.Marshal(sent)
+	if err != nil || len(text) > 500 {
+		t.Fatalf("%d bytes: %v", len(text), err)
+	}
+	var got Set
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := slices.Collect(sent.All()); !slices.Equal(slices.Collect(got.All()), want) || got.Len() != sent.Len() {
+		t.Errorf("got %d rows, want %d", got.Len(), sent.Len())
+	}
+}
+
+// Whatever is sent as a set, it is one or an error.
+func FuzzUnmarshalJSON(f *testing.F) {
+	for _, s := range []*Set{At(), At(1, 2, 3<<32|7), At(1<<40, 1<<40|70_000)} {
+		text, err := json.Marshal(s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte(`{"1":"OjAAAAEAAAAAAAEAEAAAAAEABQA="}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var s Set
+		if len(text) > 1<<16 || json.Unmarshal(text, &s) != nil || s.Len() > 1<<20 {
+			return
+		}
+		n := int64(0)
+		for address := range s.All() {
+			if n++; !s.Contains(address) {
+				t.Fatalf("row %d is in the set, and is not", address)
+			}
+		}
+		if n != s.Len() {
+			t.Fatalf("%d rows of %d", n, s.Len())
+		}
+	})
 }
