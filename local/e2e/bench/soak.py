@@ -9,7 +9,8 @@ It fails if
 
 - the memory (RssAnon) of the last third is more than MEMORY_FACTOR times that of the second third and MEMORY_MORE,
   each by its largest sample; the first third fills caches and the catalog;
-- open files, threads or goroutines grow in the same way;
+- open files or goroutines grow in the same way, or there are more than MOST_THREADS threads;
+- jobs that wait at the end are not done LATE_SECONDS later;
 - the log has a line of the level ERROR, or an answer has a status of 500 or more;
 - a row that was acknowledged is not there in the end, or one that was deleted is;
 - doctor finds a fault, or files that no version needs, once they are old, are more than GARBAGE of all bytes.
@@ -44,9 +45,12 @@ BATCH = 20  # rows of a write
 MOST_ROWS = 5_000  # of a table, after which its caller deletes
 PATIENCE_SECONDS = 60  # for an answer of a server that is replaced or busy
 MEMORY_FACTOR, MEMORY_MORE = 1.25, 64 << 20
-OTHER_FACTOR = 1.25  # of open files, threads and goroutines
-# Go starts a thread for each call of the system that waits, and keeps it: a slow disk makes many at once.
-MORE = {"memory": MEMORY_MORE, "files": 32, "goroutines": 32, "threads": 128}
+OTHER_FACTOR = 1.25  # of open files and goroutines
+MORE = {"memory": MEMORY_MORE, "files": 32, "goroutines": 32}
+# Go starts a thread for each call of the system that waits, and keeps it. So their number is that of the worst moment of the
+# disk, and grows when there is a worse one, up to what callers and jobs read at once.
+MOST_THREADS = 512
+LATE_SECONDS = 120
 GARBAGE = 0.1
 OLD_DAYS = 8  # more than doctor gives a file that no version needs
 REPLACES = (429, 503)  # statuses after which a request is sent again
@@ -312,7 +316,31 @@ def grown(samples: list[Sample]) -> list[str]:
         after = max(getattr(s, what) for s in samples[2 * third :])
         if after > factor * before + more:
             wrong.append(f"{what} grew from {before:,} to {after:,}")
+    if (threads := max(s.threads for s in samples)) > MOST_THREADS:
+        wrong.append(f"there were {threads} threads")
     return wrong
+
+
+def jobs_of(wire: Wire) -> list[dict]:
+    """The jobs of the root that are not done."""
+    jobs, token = [], ""
+    while True:
+        page = wire.post("/v1/jobs/list", {"limit": 1000, **({"page_token": token} if token else {})}).json
+        jobs += [job for job in page["jobs"] if job["state"] == "IN_PROGRESS"]
+        if not (token := page.get("page_token", "")):
+            return jobs
+
+
+def drained(wire: Wire) -> list[str]:
+    """Waits until the jobs are done that wait when the callers have ended."""
+    began = time.monotonic()
+    first = jobs = {job["job_id"]: job for job in jobs_of(wire)}
+    while jobs and time.monotonic() - began < LATE_SECONDS:
+        time.sleep(1)
+        jobs = {job["job_id"]: job for job in jobs_of(wire) if job["job_id"] in first}
+    oldest = min((job["created_at_millis"] / 1000 for job in first.values()), default=time.time())
+    print(f"\n{len(first)} jobs waited, the first since {time.time() - oldest:.0f} s; {len(first) - len(jobs)} were done {time.monotonic() - began:.0f} s later")
+    return [f"job {number} ({job['job_type']} of {job['table']}) is not done" for number, job in jobs.items()]
 
 
 def doctor(root: pathlib.Path, *arguments: str) -> list[dict]:
@@ -376,6 +404,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         with Server(pathlib.Path(scratch) / "root") as server:
             samples, wrong, shared = run(server, given)
+            wrong += drained(Wire(server.url, server.token))
         with open(server.log_path, "rb") as log:  # which is too long to be read at once
             wrong += [f"the log has {line.decode(errors='replace')}" for line in log if FAULT.search(line)]
         wrong += [f"{count} answers have the status {status}" for status, count in shared.statuses.items() if status >= 500 and status not in REPLACES]
