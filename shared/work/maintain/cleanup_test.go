@@ -14,6 +14,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/objectstore/faultstore"
@@ -210,6 +211,28 @@ func TestCleanupsThatDeleteNoVersionEndAtOnce(t *testing.T) {
 		h.work(t, time.Second)
 		if report := h.report(t, again); report.Cleaned.Versions != 0 {
 			t.Errorf("the second report is %+v, want no versions", report)
+		}
+	})
+}
+
+// Cleanups of one table at the same time wait for each other, and not for the grace if none of them deletes a version.
+func TestCleanupsAtTheSameTimeEndSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, datasettest.Far(memstore.New())) // so that each takes some time
+		h.create(t, nil, nil)
+		h.insert(t, 1, 3)
+		var all []string
+		for range 6 {
+			all = append(all, h.begin(t, maintain.Order{Cleanup: true, Retention: 24 * time.Hour, Keep: 1}))
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+		defer stop()
+		h.worker.Serve(ctx, 3)
+		synctest.Wait()
+		for _, id := range all {
+			if report := h.report(t, id); report.Cleaned.Versions != 0 {
+				t.Errorf("the report is %+v, want no versions", report)
+			}
 		}
 	})
 }

@@ -258,7 +258,7 @@ func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch str
 // versions the job need not wait.
 func (k *Keeper) expire(ctx context.Context, r *jobs.Run, order Order, at *progress) error {
 	ctx = objectstore.Freeing(ctx)
-	undo, err := k.recordDeletion(ctx, r.Object())
+	recorded, err := k.recordDeletion(ctx, r.Object(), r.ID())
 	if err != nil {
 		return err
 	}
@@ -273,13 +273,10 @@ func (k *Keeper) expire(ctx context.Context, r *jobs.Run, order Order, at *progr
 	if err != nil {
 		return err
 	}
-	at.Phase, at.Expired = sweeping, k.Now().UTC()
-	if report.Versions == 0 {
-		if at.Expired, err = undo(ctx); err != nil {
-			return err
-		}
+	if at.Expired, err = recorded.end(ctx, report.Versions > 0, k.Now().UTC()); err != nil {
+		return err
 	}
-	at.Report.Cleaned = report
+	at.Phase, at.Report.Cleaned = sweeping, report
 	r.Progress(jobs.Progress{})
 	return r.Checkpoint(ctx, at)
 }
