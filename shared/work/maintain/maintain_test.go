@@ -43,7 +43,7 @@ type house struct {
 	tables tables.Tables
 	keeper *maintain.Keeper
 	worker *jobs.Worker
-	names  int
+	names  atomic.Int64
 }
 
 func open(t *testing.T, objects objectstore.Store) *house { return openWith(t, objects, false) }
@@ -62,7 +62,7 @@ func openWith(t *testing.T, objects objectstore.Store, metered bool) *house {
 	h.keeper = &maintain.Keeper{Tables: h.tables, Records: records, Now: time.Now, Grace: grace}
 	h.worker = &jobs.Worker{
 		Starter: *h.tables.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
-		Name:  func() string { h.names++; return fmt.Sprintf("%p %d", h, h.names) },
+		Name:  func() string { return fmt.Sprintf("%p %d", h, h.names.Add(1)) },
 		Kinds: map[string]jobs.Kind{tables.MaintainKind: h.keeper.Kind()},
 	}
 	return h
