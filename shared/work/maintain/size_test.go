@@ -125,6 +125,7 @@ func TestSizesCostFewRequestsAVisit(t *testing.T) {
 				return faultstore.Fault{}
 			})
 			poll()
+			synctest.Wait() // what confirms the version of the table may end later
 			counts[metered] = got
 		}
 		want := counts[false]
