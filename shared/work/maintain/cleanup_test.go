@@ -153,6 +153,23 @@ func TestIdleTablesAreLeftAlone(t *testing.T) {
 	})
 }
 
+// requestsOf returns the numbers of the requests from now on, by where they go and their kind. It may be read when none runs.
+func requestsOf(store *faultstore.Store) map[string]int {
+	got := map[string]int{}
+	var mu sync.Mutex
+	store.Inject(func(call faultstore.Call) faultstore.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		place := "table"
+		if strings.HasPrefix(call.Key, "_records/") {
+			place = "records"
+		}
+		got[fmt.Sprint(place, " ", call.Kind)]++
+		return faultstore.Fault{}
+	})
+	return got
+}
+
 // A poll of a table that nobody writes to makes few requests; the page of costs computes with their number.
 func TestPollOfAnIdleTableMakesFewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -170,21 +187,10 @@ func TestPollOfAnIdleTableMakesFewRequests(t *testing.T) {
 		if err := h.keeper.SuggestAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		got := map[string]int{}
-		var mu sync.Mutex
-		store.Inject(func(call faultstore.Call) faultstore.Fault {
-			mu.Lock()
-			defer mu.Unlock()
-			place := "S3"
-			if strings.HasPrefix(call.Key, "_records/") {
-				place = "records"
-			}
-			got[fmt.Sprint(place, " ", call.Kind)]++
-			return faultstore.Fault{}
-		})
+		got := requestsOf(store)
 		h.work(t, time.Hour)
 		want := map[string]int{
-			"S3 get": 3, "S3 range": 3, "S3 list": 2, "records get": 3, "records put-if-absent": 1, "records delete": 1,
+			"table get": 3, "table range": 3, "table list": 2, "records get": 3, "records put-if-absent": 1, "records delete": 1,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("requests (-want +got):\n%s", diff)

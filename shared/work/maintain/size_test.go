@@ -2,9 +2,6 @@ package maintain_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,18 +109,7 @@ func TestSizesCostFewRequestsAVisit(t *testing.T) {
 			}
 			poll()
 			time.Sleep(time.Hour)
-			got := map[string]int{}
-			var mu sync.Mutex
-			store.Inject(func(call faultstore.Call) faultstore.Fault {
-				mu.Lock()
-				defer mu.Unlock()
-				place := "table"
-				if strings.HasPrefix(call.Key, "_records/") {
-					place = "records"
-				}
-				got[fmt.Sprint(place, " ", call.Kind)]++
-				return faultstore.Fault{}
-			})
+			got := requestsOf(store)
 			poll()
 			synctest.Wait() // what confirms the version of the table may end later
 			counts[metered] = got
