@@ -260,6 +260,7 @@ func (e *Env) Stores() stores.Set {
 	if parts.Where == ownFunction {
 		parts.Where += ":" + os.Getenv(functionVariable)
 	}
+	parts.Memory = functionMemory(os.Getenv)
 	return stores.Set{
 		Objects: e.Objects, Records: e.Records, Now: e.Now, Logger: e.Logger,
 		CacheBytes: e.CacheBytes, MergeBytes: e.MergeBytes, TopK: e.TopK,

@@ -55,12 +55,20 @@ func divideMemory(c *Config) *memory.Budget {
 // foundMemory returns the bytes of memory that the process should use: most of the limit of a
 // function or a container, or else half of the machine, because other programs need memory as well.
 func foundMemory(getenv func(string) string, root fs.FS) int64 {
-	given := int64(math.MaxInt64)
-	if mebibytes, err := strconv.ParseInt(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 32); err == nil && mebibytes > 0 {
-		given = mebibytes << 20
+	given := containerMemory(root)
+	if function := functionMemory(getenv); function > 0 {
+		given = min(given, function)
 	}
-	given = min(given, containerMemory(root))
 	return min(given/20*17, machineMemory(root)/2)
+}
+
+// functionMemory returns the bytes of memory of the function that the process is, or 0.
+func functionMemory(getenv func(string) string) int64 {
+	mebibytes, err := strconv.ParseInt(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 32)
+	if err != nil || mebibytes < 0 {
+		return 0
+	}
+	return mebibytes << 20
 }
 
 // containerMemory returns the memory limit of the process's control group, in version 1 or 2 of the

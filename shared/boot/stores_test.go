@@ -31,8 +31,9 @@ func TestStoresHaveEachFieldOfTheirSet(t *testing.T) {
 		}
 	}
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "tiltyard-query")
+	t.Setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "2048")
 	t.Setenv("AWS_ENDPOINT_URL", "http://host")
-	if parts := env.Stores().Parts; parts.Where != "lambda:tiltyard-query" || parts.Endpoint != "http://host" {
+	if parts := env.Stores().Parts; parts.Where != "lambda:tiltyard-query" || parts.Endpoint != "http://host" || parts.Memory != 2<<30 {
 		t.Errorf("parts run at %+v, want the function itself at the configured endpoint", parts)
 	}
 	if rights := env.Stores().Rights; rights.Verifier == nil || rights.Policies == nil {

@@ -69,6 +69,8 @@ type elsewhere struct {
 	on     *engine.Table
 	parts  []query.Part
 	before func(n int) error // is called before the part of a number, from 0
+
+	dollars func(query.Usage) float64
 }
 
 func (e *elsewhere) call(ctx context.Context, p *query.Part) (*query.Answered, error) {
@@ -110,7 +112,7 @@ var errCrowded = errors.New("crowded")
 func (e *elsewhere) spread(table *engine.Table, most int) *engine.Table {
 	e.on, e.parts = table, nil
 	return table.SpreadWith(&query.Spread{
-		Call: e.call, PartBytes: 1, Most: most,
+		Call: e.call, PartBytes: 1, Most: most, Dollars: e.dollars,
 		Here:    func(err error) bool { return errors.Is(err, errNowhere) },
 		Busy:    func(err error) bool { return errors.Is(err, errCrowded) },
 		Options: scatter.Options{Together: 3, Pause: time.Millisecond, Passing: func(err error) bool { return errors.Is(err, errBusy) }},
@@ -357,8 +359,12 @@ func TestThePlanShowsTheParts(t *testing.T) {
 	if err != nil || strings.Contains(whole, "parts") {
 		t.Errorf("got %v, want no parts:\n%s", err, whole)
 	}
-	plan, err = divided.Analyze(t.Context(), engine.AsOf{}, questions()["nearest"])
-	for _, want := range []string{"parts=3", "parts_bytes_read=", "slowest_part=", "repeated_parts=0"} {
+	if plan, err = divided.Analyze(t.Context(), engine.AsOf{}, questions()["nearest"]); strings.Contains(plan, "parts_dollars") {
+		t.Errorf("got %v, with a price that nobody knows:\n%s", err, plan)
+	}
+	e.dollars = func(query.Usage) float64 { return 0.25 }
+	plan, err = e.spread(table, 4).Analyze(t.Context(), engine.AsOf{}, questions()["nearest"])
+	for _, want := range []string{"parts=3", "parts_dollars=0.75", "parts_bytes_read=", "slowest_part=", "repeated_parts=0"} {
 		if err != nil || !strings.Contains(plan, want) {
 			t.Errorf("got %v, without %s:\n%s", err, want, plan)
 		}

@@ -113,6 +113,9 @@ type Filters struct {
 	Open func(ctx context.Context, files Files, t arrow.DataType) (Reader, error)
 	// Coarse is true if an index may return rows that do not match, so that other indices are preferred.
 	Coarse bool
+	// Whole is true if a search reads all files of a segment, and these have more bytes than the column. It only pays if
+	// they stay in the cache.
+	Whole bool
 }
 
 // Opener adapts the function that opens segments of a kind.

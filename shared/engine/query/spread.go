@@ -37,6 +37,8 @@ type Spread struct {
 	// Most bounds the parts of a query.
 	Most    int
 	Options scatter.Options
+	// Dollars tells what a part costs, for the plan; nil: nobody knows.
+	Dollars func(Usage) float64
 }
 
 // An Answered is the answer of a part.
@@ -252,6 +254,7 @@ func (v *division) each(ctx context.Context, tell func(what string, value any), 
 		return v.run(ctx, v.parts[i])
 	})
 	var sum Usage
+	dollars := 0.0
 	for answer, err := range calls.All(ctx) {
 		if err != nil {
 			if here = v.isNowhere(err); here {
@@ -262,6 +265,9 @@ func (v *division) each(ctx context.Context, tell func(what string, value any), 
 		sum.Requests += answer.Usage.Requests
 		sum.Bytes += answer.Usage.Bytes
 		sum.Took += answer.Usage.Took
+		if v.Dollars != nil && answer.Usage.Took > 0 { // otherwise it ran here
+			dollars += v.Dollars(answer.Usage)
+		}
 		if err := answer.each(take); err != nil {
 			return false, err
 		}
@@ -270,6 +276,9 @@ func (v *division) each(ctx context.Context, tell func(what string, value any), 
 	tell("parts_requests", sum.Requests)
 	tell("parts_bytes_read", sum.Bytes)
 	tell("parts_elapsed", sum.Took)
+	if v.Dollars != nil {
+		tell("parts_dollars", fmt.Sprintf("%.7f", dollars))
+	}
 	tell("slowest_part", stats.Slowest)
 	tell("repeated_parts", stats.Repeated)
 	tell("doubled_parts", stats.Doubled)

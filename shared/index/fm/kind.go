@@ -19,7 +19,7 @@ var Kind = &index.Kind{
 		Answers: index.AnswersExactly(func(p pruning.Probe) bool { return p.Test == pruning.Contains }),
 		// The index has no NULL rows, so it cannot tell "not contains" (true) from NULL.
 		Tests:    func(p pruning.Probe, t arrow.DataType) bool { return !p.Not && IsText(t) && p.Text != "" },
-		Question: question, Open: index.Opener(Open),
+		Question: question, Open: index.Opener(Open), Whole: true,
 	},
 }
 

@@ -30,7 +30,7 @@ func (o Output) Create(_ context.Context, name string, columns *arrow.Schema) (i
 		return nil, err
 	}
 	f := &file{output: o, name: name, schema: s}
-	f.writer, err = datafile.NewWriter(&f.data, s, lance.V2_1)
+	f.writer, err = datafile.NewWriter(&f.data, s, lance.V2_2)
 	return f, err
 }
 

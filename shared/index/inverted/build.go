@@ -276,7 +276,7 @@ func Describe(ctx context.Context, p *fulltext.Params, partitions []uint64, out 
 		return err
 	}
 	m := formsOf(p)
-	m["partitions"], m["params"], m["token_set_format"] = string(numbers), string(params), "fst"
+	m["partitions"], m["params"], m["token_set_format"] = string(numbers), string(params), automatonForm
 	m[distinctKey] = "true"
 	metadata := arrow.MetadataFrom(m)
 	schema := arrow.NewSchema([]arrow.Field{{Name: "deleted_fragments", Type: arrow.BinaryTypes.Binary}}, &metadata)

@@ -1,6 +1,7 @@
 package inverted
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 
@@ -26,39 +27,52 @@ import (
 //
 // Source: raw/node.rs and raw/mod.rs of crate fst 0.4.
 type automaton struct {
-	data    []byte
+	data    []byte // without the footer; nil if it is paged
 	version uint64
 	terms   int64
 	root    int
 }
 
+// footerBytes is the size of the longest footer.
+const footerBytes = 20
+
 // firstNode is below the address of any node but the empty final node, whose address is 0.
 const firstNode = 16
 
-// newAutomaton validates the header and the footer of an automaton. Nodes are validated when they are read.
+// newAutomaton returns the automaton in some bytes.
 func newAutomaton(data []byte) (*automaton, error) {
-	footer := 16
-	if len(data) < firstNode+footer+1 {
+	if len(data) < firstNode {
 		return nil, fmt.Errorf("%w: terms in %d bytes", lance.ErrCorrupt, len(data))
 	}
-	a := &automaton{version: binary.LittleEndian.Uint64(data)}
+	a, end, err := parseEdges(data[:firstNode], data, int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	a.data = data[:end]
+	return a, nil
+}
+
+// parseEdges validates the header and the footer of an automaton of size bytes, without its nodes, which are validated when
+// they are read. last has its last footerBytes or more. end is where the footer begins.
+func parseEdges(header, last []byte, size int64) (a *automaton, end int64, err error) {
+	footer := 16
+	a = &automaton{version: binary.LittleEndian.Uint64(header)}
 	switch {
 	case a.version < 1 || a.version > 3:
-		return nil, fmt.Errorf("%w: terms in an automaton of version %d", lance.ErrUnsupported, a.version)
+		return nil, 0, fmt.Errorf("%w: terms in an automaton of version %d", lance.ErrUnsupported, a.version)
 	case a.version == 3:
 		footer += 4
 	}
-	at := len(data) - footer
-	if at <= firstNode {
-		return nil, fmt.Errorf("%w: terms in %d bytes", lance.ErrCorrupt, len(data))
+	if end = size - int64(footer); end <= firstNode {
+		return nil, 0, fmt.Errorf("%w: terms in %d bytes", lance.ErrCorrupt, size)
 	}
-	a.data = data[:at]
-	terms, root := binary.LittleEndian.Uint64(data[at:]), binary.LittleEndian.Uint64(data[at+8:])
-	if terms > maxTerms || root >= uint64(at) || root > 0 && root < firstNode {
-		return nil, fmt.Errorf("%w: %d terms from address %d of %d bytes", lance.ErrCorrupt, terms, root, len(data))
+	at := len(last) - footer
+	terms, root := binary.LittleEndian.Uint64(last[at:]), binary.LittleEndian.Uint64(last[at+8:])
+	if terms > maxTerms || root >= uint64(end) || root > 0 && root < firstNode {
+		return nil, 0, fmt.Errorf("%w: %d terms from address %d of %d bytes", lance.ErrCorrupt, terms, root, size)
 	}
 	a.terms, a.root = int64(terms), int(root)
-	return a, nil
+	return a, end, nil
 }
 
 // A node is a decoded node of an automaton.
@@ -79,14 +93,25 @@ type step struct {
 // counted from 1, instead of the byte.
 const commonInputs = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHGWUV,YKJZXQ;)(~[]$!'*@"
 
-// node decodes the node at an address.
+// A stretch is a part of the bytes of an automaton.
+type stretch struct {
+	data []byte
+	from int // address of the first byte
+}
+
+// node decodes the node at an address of an automaton that is in memory.
 func (a *automaton) node(address int, n *node) error {
+	return a.nodeIn(stretch{data: a.data}, address, n)
+}
+
+// nodeIn decodes the node at an address. The bytes of the node are in s.
+func (a *automaton) nodeIn(s stretch, address int, n *node) error {
 	n.final, n.finalOutput, n.steps = false, 0, n.steps[:0]
 	if address == 0 {
 		n.final = true
 		return nil
 	}
-	r := &backwards{data: a.data, at: address, low: firstNode}
+	r := &backwards{stretch: s, at: address, low: max(firstNode, s.from)}
 	head := r.byte()
 	switch head >> 6 {
 	case 3:
@@ -150,20 +175,21 @@ func (a *automaton) several(r *backwards, head byte, n *node) {
 	r.bad = r.bad || end.bad
 }
 
-// backwards reads bytes from the end of a node to its beginning. at is the index of the next byte.
+// backwards reads bytes from the end of a node to its beginning. at is the address of the next byte, and low the least that
+// it may be.
 type backwards struct {
-	data    []byte
+	stretch
 	at, low int
 	bad     bool
 }
 
 func (r *backwards) byte() byte {
-	if r.at < r.low || r.at >= len(r.data) {
+	if r.at < r.low || r.at-r.from >= len(r.data) {
 		r.bad = true
 		return 0
 	}
 	r.at--
-	return r.data[r.at+1]
+	return r.data[r.at+1-r.from]
 }
 
 func (r *backwards) skip(n int) {
@@ -208,24 +234,59 @@ func (r *backwards) target(distance uint64) int {
 	return int(first - distance)
 }
 
-// get returns the number of a term.
-func (a *automaton) get(term string) (number uint64, ok bool, err error) {
+// A way is how far the search for a term has come. A new one is at the root.
+type way struct {
+	address int
+	passed  int // bytes of the term before the address
+	number  uint64
+	ended   bool
+	found   bool // if it has ended: the automaton has the term, and number is its number
+}
+
+// advance follows a term until it has ended, or until has does not have the next node.
+func (w *way) advance(a *automaton, term string, has func(address int) (stretch, bool)) error {
 	var n node
-	address := a.root
-	for i := 0; ; i++ {
-		if err := a.node(address, &n); err != nil {
-			return 0, false, err
+	for !w.ended {
+		in, ok := has(w.address)
+		if !ok {
+			return nil
 		}
-		if i == len(term) {
-			return number + n.finalOutput, n.final, nil
+		if err := a.nodeIn(in, w.address, &n); err != nil {
+			return err
 		}
-		next := n.find(term[i])
+		if w.passed == len(term) {
+			w.number, w.ended, w.found = w.number+n.finalOutput, true, n.final
+			break
+		}
+		next := n.find(term[w.passed])
 		if next == nil {
-			return 0, false, nil
+			w.ended = true
+			break
 		}
-		number += next.output
-		address = next.to
+		w.address, w.passed, w.number = next.to, w.passed+1, w.number+next.output
 	}
+	return nil
+}
+
+// numbers implements dictionary.
+func (a *automaton) numbers(_ context.Context, terms []string) ([]int64, error) {
+	all := make([]int64, len(terms))
+	for i, term := range terms {
+		w := way{address: a.root}
+		if err := w.advance(a, term, func(int) (stretch, bool) { return stretch{data: a.data}, true }); err != nil {
+			return nil, err
+		}
+		all[i] = w.result()
+	}
+	return all, nil
+}
+
+// result returns the number of the term, or -1 if there is none.
+func (w *way) result() int64 {
+	if !w.found {
+		return -1
+	}
+	return int64(min(w.number, maxTerms))
 }
 
 func (n *node) find(on byte) *step {

@@ -79,11 +79,17 @@ type Expected struct {
 // Open reads the terms of a segment, and its documents unless they are many. A segment of the other granularity
 // than expected is lance.ErrUnsupported.
 func Open(ctx context.Context, files index.Files, expected Expected) (*Reader, error) {
-	return open(ctx, files, expected, wholeDocuments)
+	return open(ctx, files, expected, wholeUpTo{documents: wholeDocuments, termBytes: wholeTermBytes})
 }
 
-// open opens a segment. Partitions of more than whole documents are paged.
-func open(ctx context.Context, files index.Files, expected Expected, whole int64) (*Reader, error) {
+// A wholeUpTo bounds what is read of a partition as a whole. Of more, a search reads pages.
+type wholeUpTo struct {
+	documents int64
+	termBytes int64 // of the file of terms
+}
+
+// open opens a segment.
+func open(ctx context.Context, files index.Files, expected Expected, upTo wholeUpTo) (*Reader, error) {
 	kept, err := files.Keep(metadataFile+" parsed", func() (any, int64, error) {
 		openAhead(ctx, files)
 		m, err := readMetadata(ctx, files)
@@ -100,7 +106,7 @@ func open(ctx context.Context, files index.Files, expected Expected, whole int64
 	for _, number := range metadata.partitions {
 		r.partitions = append(r.partitions, &partition{
 			files: files, number: number, elements: r.elements, tokenFormat: metadata.tokenFormat, coding: metadata.coding,
-			distinct: r.distinct, whole: whole,
+			distinct: r.distinct, upTo: upTo,
 		})
 	}
 	if err := r.each(ctx, func(ctx context.Context, p *partition, _ int) error { return p.open(ctx) }); err != nil {

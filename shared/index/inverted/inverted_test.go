@@ -232,11 +232,11 @@ func search(t *testing.T, files map[string][]byte, victim string, data []byte, r
 	share := memory.NewBudget(64<<20, 64<<20).Open()
 	defer share.Close()
 	ctx := memory.WithShare(t.Context(), share)
-	whole := int64(wholeDocuments)
+	upTo := wholeUpTo{documents: wholeDocuments, termBytes: wholeTermBytes}
 	if round%2 == 1 {
-		whole = 0 // the documents are paged
+		upTo = wholeUpTo{} // terms and documents are paged
 	}
-	reader, err := open(ctx, indextest.Folder{Store: store, Prefix: path.Dir(victim)}, Expected{Elements: path.Dir(victim) == elementsFolder}, whole)
+	reader, err := open(ctx, indextest.Folder{Store: store, Prefix: path.Dir(victim)}, Expected{Elements: path.Dir(victim) == elementsFolder}, upTo)
 	if err == nil {
 		err = reader.Terms(ctx, func([]byte) error { return nil })
 	}
@@ -334,7 +334,12 @@ func FuzzAutomaton(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, _, _ = a.get(term)
+		want, wantErr := a.numbers(t.Context(), []string{term})
+		paged := pagedOf(t, data, 0)
+		got, gotErr := paged.numbers(t.Context(), []string{term})
+		if !slices.Equal(got, want) || (gotErr == nil) != (wantErr == nil) {
+			t.Fatalf("%q in blocks: got %v, %v; want %v, %v", term, got, gotErr, want, wantErr)
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		count := 0

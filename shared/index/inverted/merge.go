@@ -162,7 +162,7 @@ func (s *mergedPart) openLists(ctx context.Context, block int64) error {
 	if err != nil {
 		return err
 	}
-	kept, _, err := readDictionary(memory.WithShare(ctx, s.of.terms), file, "fst")
+	kept, _, err := readDictionary(memory.WithShare(ctx, s.of.terms), file, automatonForm)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ const wholeDocuments = 1 << 18
 // areMany reports whether the documents are paged, and returns the number of their terms. They are not if the file does
 // not record that number, or if their list elements need a check.
 func (p *partition) areMany(c *index.Columns) (total int64, ok bool) {
-	if c.File.NumRows() <= p.whole || p.elements && !p.distinct {
+	if c.File.NumRows() <= p.upTo.documents || p.elements && !p.distinct {
 		return 0, false
 	}
 	total, err := strconv.ParseInt(c.Schema.Metadata[totalKey], 10, 64)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -95,7 +96,7 @@ func TestPagedDocumentsAreTheSame(t *testing.T) {
 	for _, size := range []int{128, 256} {
 		const count = 70_000
 		out := many(t, size, count, 1, 3, 100, 5000)
-		whole, err := open(t.Context(), out, Expected{}, count)
+		whole, err := open(t.Context(), out, Expected{}, wholeUpTo{documents: count, termBytes: math.MaxInt64})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +105,7 @@ func TestPagedDocumentsAreTheSame(t *testing.T) {
 			if kept.Kept = nil; round == 1 {
 				kept.Kept = &indextest.Kept{Bytes: 1 << 30, Values: map[string]any{}}
 			}
-			paged, err := open(t.Context(), kept, Expected{}, 0)
+			paged, err := open(t.Context(), kept, Expected{}, wholeUpTo{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +146,7 @@ func TestPagedDocumentsAreTheSame(t *testing.T) {
 func TestPagedDocumentsAreLocatedTogether(t *testing.T) {
 	const count = 70_000
 	out := many(t, 128, count, 1, 3)
-	r, err := open(t.Context(), out, Expected{}, 0)
+	r, err := open(t.Context(), out, Expected{}, wholeUpTo{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +250,7 @@ func BenchmarkSearchOfManyDocuments(b *testing.B) {
 // Without the promise that documents are distinct, the rows of paged documents are checked.
 func TestPagedDocumentsAreDistinct(t *testing.T) {
 	out := withoutPromise(t, many(t, 128, 70_000, 3))
-	if _, err := open(t.Context(), out, Expected{}, 0); err != nil {
+	if _, err := open(t.Context(), out, Expected{}, wholeUpTo{}); err != nil {
 		t.Error(err)
 	}
 	rows, lengths := make([]uint64, 70_000), make([]uint32, 70_000)
@@ -260,10 +261,10 @@ func TestPagedDocumentsAreDistinct(t *testing.T) {
 	if err := writeFile(t.Context(), out, "part_0_docs.lance", docs); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(t.Context(), out, Expected{}, 0); !errors.Is(err, lance.ErrUnsupported) {
+	if _, err := open(t.Context(), out, Expected{}, wholeUpTo{}); !errors.Is(err, lance.ErrUnsupported) {
 		t.Errorf("several documents of a row: %v", err)
 	}
-	if _, err := open(t.Context(), out, Expected{Distinct: true}, 0); err != nil {
+	if _, err := open(t.Context(), out, Expected{Distinct: true}, wholeUpTo{}); err != nil {
 		t.Errorf("a promise of the caller: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ type partition struct {
 	tokenFormat string
 	coding      coding // of the segment; the invert file may override it
 	distinct    bool   // no row, and no list element, has several documents
-	whole       int64  // documents that are read as a whole
+	upTo        wholeUpTo
 
 	terms     dictionary
 	documents *documents
@@ -76,18 +76,13 @@ var errNotKept = errors.New("not kept")
 // lists returns the posting lists of terms, nil for a term without documents. Lists that are not cached are
 // read together.
 func (p *partition) lists(ctx context.Context, terms []string, positions bool) ([]*posting, error) {
-	numbers := make([]int64, len(terms))
-	for i, term := range terms {
-		number, ok, err := p.terms.get(term)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", p.name("tokens"), err)
-		case !ok:
-			numbers[i] = -1
-		case number >= uint64(p.postings.rows()):
+	numbers, err := p.terms.numbers(ctx, terms)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.name("tokens"), err)
+	}
+	for _, number := range numbers {
+		if number >= p.postings.rows() {
 			return nil, fmt.Errorf("%w: %s: term %d of %d", lance.ErrCorrupt, p.name("tokens"), number, p.postings.rows())
-		default:
-			numbers[i] = int64(number)
 		}
 	}
 	lists, missing, err := p.kept(numbers, positions)

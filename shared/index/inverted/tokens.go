@@ -3,6 +3,7 @@ package inverted
 import (
 	"context"
 	"fmt"
+	"sort"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
@@ -16,38 +17,50 @@ const maxTerms = 1<<32 - 1
 
 // A dictionary has the terms of a partition. The number of a term is the row of its postings.
 type dictionary interface {
-	// get returns the number of a term.
-	get(term string) (number uint64, ok bool, err error)
+	// numbers returns the numbers of terms, and -1 for those that are not in it.
+	numbers(ctx context.Context, terms []string) ([]int64, error)
 	// each calls yield with each term in the order of their bytes. term is good until yield
 	// returns.
 	each(ctx context.Context, yield func(term []byte) error) error
 }
 
-// openDictionary returns the terms of a partition, cached or read from storage.
+// The forms of the terms of a partition, by their names in the metadata of the segment.
+const automatonForm, sortedForm = "fst", "arrow"
+
+// automatonColumn is the column with the automaton.
+const automatonColumn = "_token_fst_bytes"
+
+// openDictionary returns the terms of a partition, cached or read from storage. Many terms are paged.
 func (p *partition) openDictionary(ctx context.Context) (dictionary, error) {
-	kept, err := p.files.Keep(p.termsName(), func() (any, int64, error) {
-		file, err := p.files.Open(ctx, p.name("tokens"))
-		if err != nil {
-			return nil, 0, err
-		}
-		d, bytes, err := readDictionary(ctx, file, p.tokenFormat)
-		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", p.name("tokens"), err)
-		}
-		return d, bytes, nil
-	})
+	file, err := p.files.Open(ctx, p.name("tokens"))
 	if err != nil {
 		return nil, err
+	}
+	kept, err := p.files.Keep(p.termsName(), func() (any, int64, error) {
+		if p.tokenFormat == automatonForm && file.Size() > p.upTo.termBytes {
+			pages, err := readTermPages(ctx, p.name("tokens"), p.files, file)
+			if pages != nil || err != nil {
+				return pages, termPagesBytes, err
+			}
+		}
+		d, bytes, err := readDictionary(ctx, file, p.tokenFormat)
+		return d, bytes, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.name("tokens"), err)
+	}
+	if pages, ok := kept.(*termPages); ok {
+		return &pagedAutomaton{pages, p.files, file}, nil
 	}
 	return kept.(dictionary), nil
 }
 
-// readDictionary reads the terms of a partition in one of two formats: "fst", an automaton in one row, or
-// "arrow", a row per term. It also returns the size in bytes.
+// readDictionary reads the terms of a partition in one of two forms: an automaton in one row, or a row per term. It also
+// returns the size in bytes.
 func readDictionary(ctx context.Context, file *datafile.File, format string) (dictionary, int64, error) {
 	switch format {
-	case "fst":
-		c, err := index.ColumnsOf(ctx, file, "_token_fst_bytes")
+	case automatonForm:
+		c, err := index.ColumnsOf(ctx, file, automatonColumn)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -64,7 +77,7 @@ func readDictionary(ctx context.Context, file *datafile.File, format string) (di
 		}
 		a, err := newAutomaton(bytes.Value(0))
 		return a, int64(len(bytes.Value(0))), err
-	case "", "arrow":
+	case "", sortedForm:
 		return readSorted(ctx, file)
 	}
 	return nil, 0, fmt.Errorf("%w: terms in the form %q", lance.ErrUnsupported, format)
@@ -72,8 +85,8 @@ func readDictionary(ctx context.Context, file *datafile.File, format string) (di
 
 // sorted is a dictionary of an early form: terms in their order, with their numbers.
 type sorted struct {
-	terms   *array.String
-	numbers []uint32
+	terms *array.String
+	ids   []uint32
 }
 
 // readSorted reads terms that have a row each, and checks that they are strictly ascending.
@@ -96,24 +109,19 @@ func readSorted(ctx context.Context, file *datafile.File) (dictionary, int64, er
 			return nil, 0, fmt.Errorf("%w: terms out of their order", lance.ErrCorrupt)
 		}
 	}
-	return &sorted{terms: terms, numbers: numbers.Uint32Values()}, int64(terms.Data().SizeInBytes() + numbers.Data().SizeInBytes()), nil
+	return &sorted{terms: terms, ids: numbers.Uint32Values()}, int64(terms.Data().SizeInBytes() + numbers.Data().SizeInBytes()), nil
 }
 
-// get finds a term by binary search, and returns its number.
-func (s *sorted) get(term string) (uint64, bool, error) {
-	low, high := 0, s.terms.Len()
-	for low < high {
-		middle := (low + high) / 2
-		if s.terms.Value(middle) < term {
-			low = middle + 1
-		} else {
-			high = middle
+// numbers finds terms by binary search.
+func (s *sorted) numbers(_ context.Context, terms []string) ([]int64, error) {
+	all := make([]int64, len(terms))
+	for i, term := range terms {
+		row := sort.Search(s.terms.Len(), func(row int) bool { return s.terms.Value(row) >= term })
+		if all[i] = -1; row < s.terms.Len() && s.terms.Value(row) == term {
+			all[i] = int64(s.ids[row])
 		}
 	}
-	if low == s.terms.Len() || s.terms.Value(low) != term {
-		return 0, false, nil
-	}
-	return uint64(s.numbers[low]), true, nil
+	return all, nil
 }
 
 // each yields the terms in order.

@@ -224,7 +224,7 @@ func (w *partitionWriter) encode(ctx context.Context, e *listEncoder, chunk []te
 // writeTokens writes the terms of a partition.
 func writeTokens(ctx context.Context, out index.Output, names partition, t tokens) error {
 	schema := arrow.NewSchema([]arrow.Field{
-		{Name: "_token_fst_bytes", Type: arrow.BinaryTypes.LargeBinary},
+		{Name: automatonColumn, Type: arrow.BinaryTypes.LargeBinary},
 		{Name: "_token_next_id", Type: arrow.PrimitiveTypes.Uint32},
 		{Name: "_token_total_length", Type: arrow.PrimitiveTypes.Uint64},
 	}, nil)

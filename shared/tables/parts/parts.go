@@ -35,6 +35,7 @@ type Caller struct {
 	base      string
 	transport http.RoundTripper
 	settings  stores.Parts
+	dollars   func(query.Usage) float64 // what a part costs; nil: unknown
 }
 
 // Open returns the caller of the settings, or nil if parts run nowhere else. It sends no request.
@@ -44,11 +45,26 @@ func Open(s stores.Parts) *Caller {
 	}
 	c := &Caller{base: s.Where, settings: s}
 	if name, found := strings.CutPrefix(s.Where, lambdaScheme); found {
+		c.dollars = dollarsOf(s.Memory)
 		c.base, c.transport = placeholder, &following{&invoking{function: name, endpoint: s.Endpoint, aws: s.AWS}}
 	} else {
 		c.transport = &following{direct()}
 	}
 	return c
+}
+
+// Prices of AWS in dollars, in us-east-1 in 2025: a gigabyte of memory of a function for a second, a call, and a request
+// to S3 that reads.
+const gigabyteSecond, perCall, perRead = 0.0000166667, 0.20e-6, 0.40e-6
+
+// dollarsOf returns what parts cost by these prices, or nil if the memory of the function is unknown.
+func dollarsOf(memory int64) func(query.Usage) float64 {
+	if memory == 0 {
+		return nil
+	}
+	return func(u query.Usage) float64 {
+		return float64(memory)/(1<<30)*u.Took.Seconds()*gigabyteSecond + perCall + float64(u.Requests)*perRead
+	}
 }
 
 // direct returns the transport to servers.
@@ -72,6 +88,7 @@ func (c *Caller) Spread(id []string, branch string) *query.Spread {
 		Busy:  func(err error) bool { return errors.Is(err, errCrowded) },
 		Here:  func(err error) bool { return errors.Is(err, errNowhere) || protocol.HasCode(err, protocol.Unsupported) },
 		Bytes: 2 * c.settings.Bytes, PartBytes: c.settings.Bytes, Most: partsPerCall * c.settings.Together,
+		Dollars: c.dollars,
 		Options: scatter.Options{Together: c.settings.Together, Passing: isPassing},
 	}
 }

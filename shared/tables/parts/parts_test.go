@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -205,6 +207,18 @@ func TestLongAnswersAreReadFromTheStorage(t *testing.T) {
 	defer round.Close()
 	if _, err := spreadTo(round.URL, "").Call(t.Context(), part); protocol.CodeOf(err) != protocol.ServiceUnavailable {
 		t.Errorf("an answer that leads round in a circle: got %v", err)
+	}
+}
+
+func TestPartsOfFunctionsHaveAPrice(t *testing.T) {
+	asked := stores.Parts{Where: "lambda:query", AWS: cloud.FromEnv, Bytes: 1, Together: 2}
+	if s := parts.Open(asked).Spread([]string{"a"}, ""); s.Dollars != nil {
+		t.Error("parts have a price, although the memory of the function is unknown")
+	}
+	asked.Memory = 2 << 30
+	got := parts.Open(asked).Spread([]string{"a"}, "").Dollars(query.Usage{Requests: 1_000_000, Took: 3 * time.Second})
+	if want := 0.40 + 3*2*0.0000166667 + 0.0000002; math.Abs(got-want) > 1e-9 {
+		t.Errorf("got %v dollars, want %v", got, want)
 	}
 }
 

@@ -49,6 +49,7 @@ type Parts struct {
 	Where    string // lambda: and the name or ARN of a function, or a URL of servers; empty: here
 	Endpoint string // of Lambda's API; empty: that of the region
 	AWS      func() (aws.Config, error)
+	Memory   int64 // bytes of a function; 0: unknown
 	Bytes    int64 // decoded bytes that a part reads; what reads more than twice as many is divided
 	Together int   // parts of a query at the same time
 }

@@ -169,6 +169,15 @@ func inSegment(x *snapshot.Index, s *snapshot.Segment, err error) error {
 	return fmt.Errorf("index %s: segment %s: %w", x.Name, s.UUID, err)
 }
 
+// isKept reports whether all segments of an index can stay in the cache, beside other things.
+func isKept(segments []*snapshot.Segment) bool {
+	size := int64(0)
+	for _, s := range segments {
+		size += s.Bytes()
+	}
+	return size <= segments[0].CacheBytes()/2
+}
+
 // fewPages is the number of pages that may be read in each segment of any size. A value can be at
 // the end of one page and the beginning of the next.
 const fewPages = 2
@@ -180,6 +189,10 @@ const nearFactor = 4
 // worthwhile opens the segments of an index. It returns nil if the answer to a question requires
 // more than the permitted part of the index, because a scan of the column is then as fast.
 func (n *Narrowing) worthwhile(ctx context.Context, x *snapshot.Index, segments []*snapshot.Segment, t arrow.DataType, q index.Question) ([]index.Reader, error) {
+	if filters(x).Whole && !isKept(segments) {
+		n.describe("too_large_for_cache=%s", x.Name)
+		return nil, nil
+	}
 	readers := make([]index.Reader, len(segments))
 	pages, rows, read := 0, int64(0), int64(0)
 	for i, s := range segments {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/enginetest"
@@ -316,6 +317,27 @@ func damaged(t *testing.T, x *enginetest.Indexed, name string, change func(file 
 		}
 		if _, err := x.Store.Put(t.Context(), key, change(file), objectstore.Condition{}); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// An index of which each search reads all files is left out if the cache cannot keep it: a scan reads fewer bytes.
+func TestIndexThatIsReadAsAWholeMustFitTheCache(t *testing.T) {
+	x := enginetest.OpenIndexed(t, "fm")
+	for _, c := range x.Cases {
+		for cache, want := range map[uint64]string{64 << 20: "index_pages=", 4 << 10: "too_large_for_cache="} {
+			e := engine.New(dataset.NewSession(cache, time.Now), engine.Limits{IndexBytes: 1, IndexShare: 1000})
+			table := e.Table([]string{c.Table}, objectstore.Location{URI: "memory://test/" + c.Table, Store: x.Store, Prefix: c.Table + ".lance"})
+			if got := enginetest.IDs(t, table, c.Version, c.Filter); !slices.Equal(got, c.IDs) {
+				t.Errorf("%s: got %v, want %v", c.Filter, got, c.IDs)
+			}
+			plan, err := table.Analyze(t.Context(), engine.AsOf{Version: &c.Version}, &query.Query{Filter: c.Filter})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(plan, "narrowed_by=[") && !strings.Contains(plan, want) {
+				t.Errorf("%s with a cache of %d bytes: the plan has no %s\n%s", c.Filter, cache, want, plan)
+			}
 		}
 	}
 }

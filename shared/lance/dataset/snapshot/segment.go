@@ -168,6 +168,14 @@ func (s *Segment) Keep(name string, read func() (value any, bytes int64, err err
 	return value, nil
 }
 
+// Bytes returns the size of the files, as far as the manifest has their sizes.
+func (s *Segment) Bytes() (n int64) {
+	for _, size := range s.sizes {
+		n += size
+	}
+	return n
+}
+
 // CacheBytes returns the capacity of the cache that Keep uses.
 func (s *Segment) CacheBytes() int64 { return int64(min(s.cache.MaxBytes(), math.MaxInt64)) }
 
