@@ -15,6 +15,7 @@ import (
 type queue struct {
 	rng     *rand.Rand // of its own, so that other domains draw as they would without it
 	unsent  int        // the chance that messages are lost when they are sent, in thousandths
+	repeats int        // the chance that a message comes again although what it asks for was done, in thousandths
 	waiting []*message
 	dead    []*message // that came too often
 	begun   []string   // the jobs that clients know of
@@ -26,13 +27,16 @@ type queue struct {
 
 func newQueue(seed uint64) *queue {
 	rng := rand.New(rand.NewPCG(seed, 1<<32))
-	return &queue{rng: rng, unsent: rng.IntN(2) * rng.IntN(300), runs: map[string]int{}, resumes: map[string]int{}}
+	q := &queue{rng: rng, unsent: rng.IntN(2) * rng.IntN(300), runs: map[string]int{}, resumes: map[string]int{}}
+	q.repeats = []int{0, rng.IntN(300), 1000}[rng.IntN(3)]
+	return q
 }
 
 type message struct {
 	jobs.Message
 	from     time.Time
 	receives int
+	repeated bool // it came again after all was done; it does so once
 }
 
 // mostReceives is how often a message comes before it is a dead letter.
@@ -68,6 +72,10 @@ func (q *queue) back(w *world, m *message, dead, done bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
+	case done && !m.repeated && !w.calm && q.rng.IntN(1000) < q.repeats:
+		m.repeated, m.receives, m.from = true, 0, w.clock.Add(time.Duration(q.rng.IntN(int(time.Minute))))
+		q.waiting = append(q.waiting, m)
+		w.witness.counts["messages that came again"]++
 	case done:
 	case dead:
 		q.dead = append(q.dead, m)
@@ -112,6 +120,10 @@ func (o outbox) Send(_ context.Context, after time.Duration, messages ...jobs.Me
 	}
 	for _, m := range messages {
 		w.queue.waiting = append(w.queue.waiting, &message{Message: m, from: w.clock.Add(after)})
+		if q := w.queue; !w.calm && q.rng.IntN(1000) < q.repeats {
+			w.queue.waiting = append(w.queue.waiting, &message{Message: m, from: w.clock.Add(after), repeated: true}) // at the same time
+			w.witness.counts["messages that came twice"]++
+		}
 	}
 	return nil
 }
