@@ -13,6 +13,7 @@
 //   - an instance freezes and continues after its leases have expired
 //   - clocks differ between instances, by less than a minute
 //   - clients send a request again, or twice at once
+//   - messages of the queue are lost, come twice at once, or come again after their work was done
 //   - parts of queries, which are calls of other instances (calls_test.go), are lost, late, sent twice or run twice; find
 //     no free instance, or one of another release; or come after their caller has lost its right
 //

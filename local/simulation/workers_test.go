@@ -319,7 +319,8 @@ func playDomain(t *testing.T, about domain, seeds int, counted ...string) {
 }
 
 func TestIndicesAreRightInEachVersion(t *testing.T) {
-	playDomain(t, indices, 150, "sorted", "words", "near", "create_index Succeeded", "create_index Canceled", "maintain Succeeded")
+	playDomain(t, indices, 150, "sorted", "words", "near", "create_index Succeeded", "create_index Canceled", "maintain Succeeded",
+		"messages that came twice", "messages that came again")
 }
 
 func TestViewsShowTheirSourceInEachVersion(t *testing.T) {
