@@ -47,7 +47,7 @@ MEMORY = 2.0  # gigabytes of a function
 CALL_SECONDS, COLD_SECONDS, REQUEST_SECONDS = 0.015, 0.045, 0.002  # of a function, of its start, of a request beyond the latency
 STAGE = "scale"
 CACHE = 512 << 20
-BATCH, BATCH_NUMBERS = 1_000_000, 192_000_000  # rows of a request, and at most so many numbers of vectors
+BATCH = 1_000_000  # rows of a request: they become a fragment that maintenance leaves as it is
 MOST_FLAT = 6 << 30  # bytes of vectors that the functions, on the cores of this machine, measure before their time limit
 LABELS = 1_000
 WORDS, SHORTEST, LONGEST = 50_000, 10, 50  # of all texts, and of one
@@ -110,10 +110,9 @@ def word(number: int) -> str:
 
 
 def vector_rows(given: argparse.Namespace) -> Iterator[pa.Table]:
-    size = min(BATCH, BATCH_NUMBERS // given.dimension)
-    for start in range(0, given.rows, size):
+    for start in range(0, given.rows, BATCH):
         random = np.random.default_rng([1, start])
-        count = min(size, given.rows - start)
+        count = min(BATCH, given.rows - start)
         column = pa.FixedSizeListArray.from_arrays(pa.array(vectors(random, count, given.dimension).reshape(-1)), given.dimension)
         ids = np.arange(start, start + count)
         yield pa.table({"id": ids, "label": random.integers(LABELS, size=count).astype(np.int32), "vector": column})
