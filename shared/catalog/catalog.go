@@ -117,6 +117,9 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	return c
 }
 
+// Watch returns the watch, which ignores all notifications if none was set.
+func (c *Catalog) Watch() naming.Watch { return c.names.Watch }
+
 // WatchWith sets the watch, which is notified of changes. It must be called before the catalog is
 // used.
 func (c *Catalog) WatchWith(w naming.Watch) { c.names.Watch = w }

@@ -83,6 +83,9 @@ func Open(s Stores) Tables {
 	t.Announcer = changefeed.Open(names, t.Jobs, changefeed.Options{
 		Source: s.EventSource, Keep: s.EventRetention, Objects: s.Objects.Home().Store, Records: s.Records, Now: s.Now, Logger: s.Logger, History: past{t},
 	})
+	if s.Metered {
+		names.WatchWith(forgetting{names.Watch(), s.Objects, s.Records})
+	}
 	return t
 }
 

@@ -29,6 +29,8 @@ type Leaving struct {
 	ID      []string  `json:"id"`
 	To      []string  `json:"to,omitempty"` // the name that it gets; empty: none
 	Created time.Time `json:"created"`
+
+	Location string `json:"-"` // of the files of a table, as in its record
 }
 
 // noWatch ignores all notifications.
@@ -42,7 +44,7 @@ func (noWatch) Committed(context.Context, []string, string)  {}
 // LeavingTable describes a table for a watch. ok is false for a plain view, which is not watched.
 func LeavingTable(record *stored.Table, to []string) (l Leaving, ok bool) {
 	plain := record.View != nil && record.View.Kind != stored.Materialized
-	return Leaving{Kind: keys.Tables, Lineage: record.Line(), ID: record.ID, To: to, Created: record.Created}, !plain
+	return Leaving{Kind: keys.Tables, Lineage: record.Line(), ID: record.ID, To: to, Created: record.Created, Location: record.Location}, !plain
 }
 
 // TakeAway calls do, which removes the name of a table, between the notifications Leaves and Left.

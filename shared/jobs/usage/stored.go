@@ -13,7 +13,7 @@ import (
 
 const (
 	// StoredKept is the time for which the size of a table counts after it was noted. Maintenance visits each table once a
-	// day, so a size that is older belongs to a table that was dropped.
+	// day, so a size that is older belongs to a table that was dropped, and whose size nobody has forgotten ([ForgetStored]).
 	StoredKept = 48 * time.Hour
 	// storedAgain is the age from which an unchanged size is noted again.
 	storedAgain = 12 * time.Hour
@@ -30,8 +30,7 @@ type size struct {
 // NoteStored stores the size of a table whose id has the given first namespace. The location identifies the table, which
 // may be renamed. It reads one record, and writes it if the size has changed or will soon be forgotten.
 func NoteStored(ctx context.Context, records record.Store, now time.Time, location, namespace string, bytes int64) error {
-	sum := sha256.Sum256([]byte(location))
-	key := storedFolder + "/" + hex.EncodeToString(sum[:16])
+	key := storedKey(location)
 	last, err := records.Get(ctx, key)
 	switch {
 	case err == nil:
@@ -52,6 +51,25 @@ func NoteStored(ctx context.Context, records record.Store, now time.Time, locati
 	_, err = records.Put(ctx, record.Record{Key: key, Value: value, Version: last.Version, Expires: now.Add(StoredKept).Truncate(time.Second)})
 	if errors.Is(err, record.ErrConflict) {
 		return nil // another worker has just noted it
+	}
+	return err
+}
+
+// storedKey returns the key of the record of a table.
+func storedKey(location string) string {
+	sum := sha256.Sum256([]byte(location))
+	return storedFolder + "/" + hex.EncodeToString(sum[:16])
+}
+
+// ForgetStored removes the size of a table that was dropped.
+func ForgetStored(ctx context.Context, records record.Store, location string) error {
+	key := storedKey(location)
+	last, err := records.Get(ctx, key)
+	if err == nil {
+		err = records.Delete(ctx, key, last.Version)
+	}
+	if errors.Is(err, record.ErrNotExist) || errors.Is(err, record.ErrConflict) {
+		return nil // in the latter case a worker has just noted it, for another two days
 	}
 	return err
 }

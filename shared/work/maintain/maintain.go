@@ -135,6 +135,9 @@ func (k *Keeper) run(ctx context.Context, r *jobs.Run) (any, error) {
 		if err := k.compact(ctx, r, order, &at); err != nil {
 			return nil, err
 		}
+		if err := k.noteSizeOf(ctx, r.Object()); err != nil {
+			return nil, err
+		}
 	}
 	at.Phase = max(at.Phase, folding)
 	if at.Phase == folding && order.Indices {

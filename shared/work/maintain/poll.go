@@ -116,6 +116,21 @@ func (k *Keeper) poll(ctx context.Context, id []string) (*jobs.Trigger, error) {
 	return &jobs.Trigger{Input: order, Revision: fmt.Sprint(found.Location.URI, "@", version)}, nil
 }
 
+// noteSizeOf is noteSize for a table that may have been dropped since its maintenance began.
+func (k *Keeper) noteSizeOf(ctx context.Context, id []string) error {
+	if !k.Tables.Metered() {
+		return nil
+	}
+	found, err := k.Tables.Names.Table(ctx, id)
+	if gone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return k.noteSize(ctx, found)
+}
+
 // noteSize stores the size of a table for the metering of usage, if there is any: the bytes of the data files of its newest
 // version, as in its statistics.
 func (k *Keeper) noteSize(ctx context.Context, found *catalog.Table) error {

@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/storage/objectstore/faultstore"
 	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/work/maintain"
 )
 
 // bytesOf returns the size in the statistics of the table.
@@ -74,6 +75,22 @@ func TestVisitsNoteTheSizesOfTables(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Maintenance that a client requests notes the new size at once, without a visit.
+func TestMaintenanceNotesTheNewSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := openWith(t, memstore.New(), true)
+		h.create(t, nil, nil)
+		h.insert(t, 1, 5)
+		before := h.bytesOf(t)
+		h.begin(t, maintain.Order{Compact: true})
+		h.work(t, time.Hour)
+		got, err := usage.ReadStored(t.Context(), h.tables.Records)
+		if after := h.bytesOf(t); err != nil || after >= before || got["ns"] != after {
+			t.Errorf("noted %v, %v; the size was %d and is %d", got, err, before, after)
+		}
+	})
 }
 
 // A table without rows and files is visited, too.
