@@ -5,7 +5,8 @@
 // and the sums of an hour only ever grow. A process that is killed loses what it has counted since its last flush.
 //
 // The bytes that tenants store are no sums of requests: maintenance notes the size of each table that it visits
-// ([NoteStored]), in a record of the table.
+// ([NoteStored]), in a record of the table. The sums of first namespaces that have a quota of them are records as well
+// ([Stored]).
 package usage
 
 import (

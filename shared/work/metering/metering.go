@@ -7,7 +7,8 @@
 // run.
 //
 // The first job after the end of a day also adds a row of the kind storage for each first namespace: the bytes that it
-// stores ([usage.ReadStored]). Nothing replaces such a row, so that there is one for each day.
+// stores ([usage.ReadStored]). Nothing replaces such a row, so that there is one for each day. Each job also keeps the sums
+// that quotas of stored bytes need ([usage.SumStored]), about once an hour.
 package metering
 
 import (
@@ -48,7 +49,8 @@ func Fold(on tables.Tables) jobs.Kind {
 		return &jobs.Trigger{Input: struct{}{}}, nil
 	}
 	return jobs.Kind{Poll: poll, Stages: []jobs.Stage{{Name: "fold", Do: func(ctx context.Context, _ *jobs.Run) (any, error) {
-		return folder{on}.fold(ctx)
+		done, err := folder{on}.fold(ctx)
+		return done, errors.Join(err, usage.SumStored(ctx, on.Records, on.Now()))
 	}}}}
 }
 

@@ -311,6 +311,37 @@ func TestTheWorkOfJobsIsFolded(t *testing.T) {
 	m.want("12 acme sales work 0 5001 7")
 }
 
+// Each job also keeps the sums that quotas of stored bytes ask for, even if it cannot write the table of usage.
+func TestJobsKeepTheSumsOfStoredBytes(t *testing.T) {
+	m := newMetered(t)
+	want := func(namespace string, bytes int64) {
+		t.Helper()
+		if got, err := usage.Stored(t.Context(), m.records, m.at, namespace); err != nil || got != bytes {
+			t.Errorf("%q stores %d, %v; want %d", namespace, got, err, bytes)
+		}
+	}
+	run := Fold(m.on).Stages[0].Do
+	m.note("a", "acme", 100)
+	m.note("b", "acme", 7)
+	m.note("c", "bolt", 9)
+	want("acme", 0)
+	want("bolt", 0)
+	if _, err := run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	want("acme", 107)
+	want("bolt", 9)
+	if err := usage.ForgetStored(t.Context(), m.records, "a"); err != nil {
+		t.Fatal(err)
+	}
+	m.at = m.at.Add(time.Hour)
+	m.records.key = progressKey
+	if _, err := run(t.Context(), nil); err == nil {
+		t.Error("the job was not killed")
+	}
+	want("acme", 7)
+}
+
 func TestJobsOfUsageHaveNoObject(t *testing.T) {
 	kind := Fold(newMetered(t).on)
 	if trigger, err := kind.Poll(t.Context(), nil); trigger == nil || err != nil {
