@@ -166,7 +166,14 @@ func (r *reader) policies(name string) string {
 
 // quotas reads the place of the quotas. It checks a local file.
 func (r *reader) quotas(name string) string {
-	return r.document(name, quota.Check)
+	return r.document(name, func(text []byte) error {
+		parse := quota.ParseUnmetered
+		if r.value("usage") == "on" && r.value("maintenance") != "off" {
+			parse = quota.Parse
+		}
+		_, err := parse(text)
+		return err
+	})
 }
 
 // document reads a place, and checks a local file with check.

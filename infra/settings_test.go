@@ -101,6 +101,20 @@ func TestDocumentsCanBeReadByTheFunctionsThatNeedThem(t *testing.T) {
 	}
 }
 
+// Quotas of stored bytes need the metering of usage and maintenance.
+func TestQuotasOfStoredBytesNeedMetering(t *testing.T) {
+	quotas := file(t, `{"quotas": [{"name": "store", "namespace": "*", "stored_bytes": "1TiB"}]}`)
+	for usage, maintenance := range map[string]string{"": "", "off": "", "on": "off"} {
+		_, err := ReadConfig(map[string]any{"quotas": quotas, "usage": usage, "maintenance": maintenance})
+		if err == nil || !strings.Contains(err.Error(), `quota "store": stored_bytes needs the metering of usage`) {
+			t.Errorf("usage %q, maintenance %q: got %v", usage, maintenance, err)
+		}
+	}
+	if _, err := ReadConfig(map[string]any{"quotas": quotas, "usage": "on"}); err != nil && strings.Contains(err.Error(), "quota") {
+		t.Error(err)
+	}
+}
+
 func TestRowsWaitInTemporaryFiles(t *testing.T) {
 	_, service := synthesize(t, variants["everything"])
 	for id, p := range service.all("AWS::Lambda::Function") {

@@ -37,6 +37,10 @@ func openPolicies(c Config, clients Clients, log *slog.Logger, now func() time.T
 // openQuotas opens the configured quotas, or returns nil if there are none. It reads files and buckets as openPolicies does.
 func openQuotas(c Config, clients Clients, log *slog.Logger, now func() time.Time) (*auth.Document[quota.Table], error) {
 	const name = "quotas"
+	parse := quota.ParseUnmetered
+	if c.Usage && c.Maintain {
+		parse = quota.Parse
+	}
 	switch {
 	case c.Quotas == "":
 		return nil, nil
@@ -45,9 +49,9 @@ func openQuotas(c Config, clients Clients, log *slog.Logger, now func() time.Tim
 		if err != nil {
 			return nil, fmt.Errorf("quotas: %w", err)
 		}
-		return auth.OpenDocument(name, fetch, quota.Parse, now), nil
+		return auth.OpenDocument(name, fetch, parse, now), nil
 	}
-	quotas := auth.OpenDocument(name, func(context.Context) ([]byte, error) { return os.ReadFile(c.Quotas) }, quota.Parse, now)
+	quotas := auth.OpenDocument(name, func(context.Context) ([]byte, error) { return os.ReadFile(c.Quotas) }, parse, now)
 	if err := quotas.Check(context.Background()); err != nil {
 		return nil, fmt.Errorf("quotas: %w", err)
 	}

@@ -122,6 +122,13 @@ func TestQuotasAreCheckedAtTheStart(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `quotas: parse the quotas: quota "rate": per is missing`) {
 		t.Errorf("got %v", err)
 	}
+	for name, c := range map[string]Config{"nothing": {}, "usage": {Usage: true}, "maintenance": {Maintain: true}, "both": {Usage: true, Maintain: true}} {
+		c.Root, c.Token, c.Quotas = t.TempDir(), "t", write(t, `{"quotas": [{"name": "store", "namespace": "*", "stored_bytes": 10}]}`)
+		_, err := Open(c, everyClient, &bytes.Buffer{})
+		if refused := err != nil && strings.Contains(err.Error(), `quota "store": stored_bytes needs the metering of usage, and maintenance`); refused == (name == "both") {
+			t.Errorf("stored bytes with %s: got %v", name, err)
+		}
+	}
 	env, err := Open(Config{Root: t.TempDir(), Token: "t", Quotas: write(t, `{"quotas": [{"name": "rate", "tenant": "*", "requests": 10, "per": "1s"}]}`)}, everyClient, &bytes.Buffer{})
 	if err != nil || env.Quotas == nil || env.ready(t.Context()) != nil {
 		t.Errorf("got %v", err)

@@ -72,6 +72,8 @@ func readRefusal(operation string, answer *http.Response) *Error {
 	e.settled = answer.StatusCode == http.StatusTooManyRequests
 	// Tiltyard states explicitly whether nothing was changed.
 	if p.Retryable != nil {
+		// A quota that does not refill refuses for good.
+		e.fleeting = e.fleeting && (*p.Retryable || answer.StatusCode != http.StatusTooManyRequests)
 		e.refusal.Unsettled = e.fleeting && !*p.Retryable && isMomentary(e.refusal.Code)
 		e.settled = *p.Retryable
 	}

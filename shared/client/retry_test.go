@@ -99,6 +99,7 @@ var (
 	unsure       = answer{status: 503, body: `{"error":"x","code":17,"retryable":false}`}
 	plain503     = answer{status: 503, body: `busy`}
 	throttled    = answer{status: 429, body: `{"error":"x","code":21}`}
+	overfull     = answer{status: 429, body: `{"error":"x","code":21,"retryable":false}`}
 	taken        = answer{status: 409, body: `{"error":"x","code":5,"retryable":false}`}
 	internal     = answer{status: 500, body: `{"error":"x","code":18,"retryable":false}`}
 	garbled      = answer{status: 200, body: `{"version":`}
@@ -145,6 +146,7 @@ func TestRetryRepeatsRequestsThatMayBeRepeated(t *testing.T) {
 		{"read, taken", read, foreign, taken, false},
 		{"write, no connection", write, foreign, noConnection, true},
 		{"write, throttled", write, foreign, throttled, true},
+		{"write, beyond a quota that does not refill", write, keyed, overfull, false},
 		{"write, conflict", write, foreign, conflict, true},
 		{"write, taken", write, keyed, taken, false},
 		{"write, internal", write, keyed, internal, false},

@@ -167,7 +167,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.Traces.Rest(c.ctx())
 	defer func() {
 		s := c.served(h.Now().Sub(start))
-		c.admission.Done(quota.Use{ReadBytes: s.Storage.Bytes(), SentBytes: s.Sent, WrittenRows: s.Wrote, Jobs: s.Jobs})
+		c.admission.Done(quota.Use{ReadBytes: s.Storage.Bytes(), SentBytes: s.Sent, WrittenBytes: s.Storage.Written(), WrittenRows: s.Wrote, Jobs: s.Jobs})
 		h.report(c, s)
 	}()
 	defer c.containPanic()

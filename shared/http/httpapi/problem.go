@@ -215,7 +215,10 @@ func (c *call) problemReply(err error) reply {
 	}
 	if beyond := (*quota.Exceeded)(nil); errors.As(err, &beyond) {
 		p.Violated = []string{beyond.Quota}
-		header["Retry-After"] = strconv.FormatInt(beyond.Seconds(), 10)
+		if header["Retry-After"] = strconv.FormatInt(beyond.Seconds(), 10); beyond.After == 0 {
+			delete(header, "Retry-After")
+			p.Retryable = false
+		}
 	}
 	body, err := encodeJSON(p)
 	if err != nil {

@@ -14,10 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/http/quota"
+	"tiltyard/shared/jobs/usage"
 	"tiltyard/shared/process/tally"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/protocol/tableapi"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/storage/record/objectrecord"
@@ -90,9 +93,12 @@ func TestWorkIsCharged(t *testing.T) {
 	if _, err := reads.Put(t.Context(), "k", bytes.Repeat([]byte("x"), 100), objectstore.Condition{}); err != nil {
 		t.Fatal(err)
 	}
-	for measure, want := range map[string]int64{"read_bytes": 100, "written_rows": 7, "jobs": 1, "sent_bytes": 1} {
+	for measure, want := range map[string]int64{"read_bytes": 100, "written_bytes": 50, "written_rows": 7, "jobs": 1, "sent_bytes": 1} {
 		s := &service{do: func(ctx context.Context) error {
 			_, _, err := reads.Get(ctx, "k")
+			if err == nil {
+				_, err = reads.Put(ctx, "w", bytes.Repeat([]byte("y"), 50), objectstore.Condition{})
+			}
 			tally.AddRows(ctx, 7)
 			tally.AddJob(ctx)
 			return err
@@ -101,7 +107,7 @@ func TestWorkIsCharged(t *testing.T) {
 		if w := requestAs(handler, "a", "/v1/namespace/open$n/describe"); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", measure, w.Code, w.Body)
 		}
-		if got := (*served)[0]; got.Storage.Bytes() != 100 || got.Wrote != 7 || got.Jobs != 1 {
+		if got := (*served)[0]; got.Storage.Bytes() != 100 || got.Storage.Written() != 50 || got.Wrote != 7 || got.Jobs != 1 {
 			t.Errorf("reported %+v", got)
 		}
 		w := requestAs(handler, "a", "/v1/namespace/open$n/describe")
@@ -111,6 +117,85 @@ func TestWorkIsCharged(t *testing.T) {
 		if w := requestAs(handler, "b", "/v1/namespace/open$n/describe"); w.Code != http.StatusOK {
 			t.Errorf("%s of another principal: %d %s", measure, w.Code, w.Body)
 		}
+	}
+}
+
+// Beyond a quota of stored bytes, requests that add data are refused, also those that add it to their other tables. A
+// repetition does not help. Other requests go through, and have no fields about it.
+func TestStoredBytesRefuseWhatAddsData(t *testing.T) {
+	at := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	now := func() time.Time { return at }
+	document := auth.OpenDocument("quotas", func(context.Context) ([]byte, error) {
+		return []byte(`{"quotas": [{"name": "store", "namespace": "*", "stored_bytes": 100}]}`), nil
+	}, quota.Parse, now)
+	records := objectrecord.Open(memstore.New(), now)
+	s := &service{}
+	routes := append(s.routes(), JSON("RenameTable", serve[tableapi.RenameRequest](s, tableapi.RenameResponse{})), JSON("BatchCommitTables", serve[versionapi.BatchCommitRequest](s, versionapi.BatchCommitResponse{})))
+	handler := Handler(routes, Options{Verifier: named{}, Quotas: quota.Open(document, records, now, slog.New(slog.DiscardHandler))})
+	send := func(path, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+		r.Header.Set("X-Api-Key", "ada")
+		if body == "" {
+			r.Header.Set("Content-Type", "application/vnd.apache.arrow.stream")
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	if err := usage.NoteStored(t.Context(), records, at, "memory://t", "full", 100); err != nil {
+		t.Fatal(err)
+	}
+	if w := send("/v1/table/full$t/insert", ""); w.Code != http.StatusOK || w.Header().Get("RateLimit-Policy") != `"store";q=100;qu="stored-bytes"` || w.Header().Get("RateLimit") != `"store";r=100` {
+		t.Fatalf("before metering: %d %v", w.Code, w.Header())
+	}
+	if err := usage.SumStored(t.Context(), records, at); err != nil {
+		t.Fatal(err)
+	}
+	at = at.Add(time.Minute)
+	w := send("/v1/table/full$below$t/insert", "")
+	got := map[string]any{"retry": w.Header().Get("Retry-After"), "policy": w.Header().Get("RateLimit-Policy"), "limit": w.Header().Get("RateLimit")}
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	delete(got, "request_id")
+	want := map[string]any{
+		"retry": "", "policy": `"store";q=100;qu="stored-bytes"`, "limit": `"store";r=0`,
+		"error":             "the namespace full stores 100 bytes, and its quota store allows 100",
+		"detail":            "drop tables, or delete rows and have their files removed (tiltyard maintain, or MaintainTable); what is stored is measured after maintenance, at least once a day, and added up about once an hour",
+		"violated-policies": []any{"store"},
+		"code":              float64(protocol.Throttling), "type": "/errors/quota-exceeded", "title": "Quota exceeded", "status": 429.0,
+		"instance": "/v1/table/full$below$t/insert", "retryable": false,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, c := range []struct {
+		path, body string
+		refused    bool
+	}{
+		{"/v1/table/full$t/create", "", true},
+		{"/v1/table/full$t/update", `{"updates": [["a", "1"]]}`, true},
+		{"/v1/table/full$t/register", `{"location": "s3://b/t"}`, true},
+		{"/v1/table/calm$t/rename", `{"new_table_name": "t", "new_namespace_id": ["full"]}`, true},
+		{"/v1/table/batch-commit", `{"operations": [{"declare_table": {"id": ["full", "t"]}}, {"create_table_version": {"id": ["full", "t"], "version": 1, "manifest_path": "m"}}]}`, true},
+		{"/v1/table/calm$t/insert", "", false},
+		{"/v1/table/t/insert", "", false},
+		{"/v1/table/full$t/rename", `{"new_table_name": "t", "new_namespace_id": ["calm"]}`, false},
+		{"/v1/table/full$t/rename", `{"new_table_name": "u", "new_namespace_id": ["full", "below"]}`, false},
+		{"/v1/table/batch-commit", `{"operations": [{"declare_table": {"id": ["full", "t"]}}, {"deregister_table": {"id": ["full", "u"]}}]}`, false},
+		{"/v1/table/full$t/count_rows", `{}`, false},
+		{"/v1/table/full$t/delete", `{"predicate": "true"}`, false},
+		{"/v1/table/full$t/drop", `{}`, false},
+		{"/v1/table/full$t/restore", `{"version": 1}`, false},
+		{"/v1/namespace/full$n/create", `{}`, false},
+	} {
+		w := send(c.path, c.body)
+		if (w.Code == http.StatusTooManyRequests) != c.refused || !c.refused && w.Code != http.StatusOK {
+			t.Errorf("%s %s: %d %s", c.path, c.body, w.Code, w.Body)
+		}
+	}
+	if w := send("/v1/table/full$t/delete", `{"predicate": "true"}`); w.Header().Get("RateLimit") != "" {
+		t.Errorf("got %v", w.Header())
 	}
 }
 

@@ -224,7 +224,10 @@ func (c *call) decodeParameters(req protocol.Request, values url.Values) error {
 			return err
 		}
 	}
-	return c.admitTargets(req)
+	if err := c.admitTargets(req); err != nil {
+		return err
+	}
+	return c.enterTargets(req)
 }
 
 // decodeID decodes the id in the path.

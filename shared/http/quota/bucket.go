@@ -21,6 +21,7 @@ const leases = 16
 // A bucket is the part of a quota of one subject that this process has leased. It is safe for concurrent use.
 type bucket struct {
 	key string // of the record
+	of  string // name of the subject
 
 	mu     sync.Mutex
 	quota  *Quota
@@ -29,6 +30,8 @@ type bucket struct {
 	empty  time.Time // until then the shared bucket has nothing to lease
 	used   time.Time // when a request last asked
 	inside int64     // running requests, for Concurrent
+	stored int64     // for StoredBytes, as metered; 0 if that is unknown
+	looked time.Time // when stored was read
 	known  state     // the shared bucket as last seen
 	number string    // version of its record
 }
@@ -72,6 +75,9 @@ func (b *bucket) take(ctx context.Context, l *Limiter, q *Quota) (wait time.Dura
 		}
 		b.inside++
 		return 0, nil
+	}
+	if q.Measure == StoredBytes {
+		return b.measure(ctx, l, now)
 	}
 	if b.left > 0 && now.Sub(b.leased) > q.Per {
 		b.left = 0
@@ -192,8 +198,11 @@ func (b *bucket) write(ctx context.Context, l *Limiter, next state, now time.Tim
 func (b *bucket) remaining(now time.Time) (left int64, full time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.quota.Measure == Concurrent {
+	switch b.quota.Measure {
+	case Concurrent:
 		return max(0, b.quota.Amount-b.inside), 0
+	case StoredBytes:
+		return max(0, b.quota.Amount-b.stored), 0
 	}
 	if b.number == "" {
 		return b.quota.Amount, 0 // no lease succeeded yet
@@ -206,5 +215,5 @@ func (b *bucket) remaining(now time.Time) (left int64, full time.Duration) {
 func (b *bucket) idle(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.inside == 0 && b.left >= 0 && now.Sub(b.used) > b.quota.Per
+	return b.inside == 0 && b.left >= 0 && now.Sub(b.used) > max(b.quota.Per, lookEvery)
 }

@@ -54,7 +54,7 @@ type taken struct {
 // An Exceeded is the error for a request beyond a quota. Its code is Throttling.
 type Exceeded struct {
 	Quota string        // name
-	After time.Duration // time after which the quota may admit a request
+	After time.Duration // time after which the quota may admit a request; 0 if waiting does not help
 	cause protocol.Error
 }
 
@@ -79,8 +79,23 @@ func exceeded(q *Quota, of string, wait time.Duration) *Exceeded {
 	return e
 }
 
-// Seconds returns After in whole seconds, at least 1, for Retry-After.
-func (e *Exceeded) Seconds() int64 { return max(1, int64(math.Ceil(e.After.Seconds()))) }
+// overfull is the error for a request that adds data to a namespace that has stored too much.
+func overfull(q *Quota, of string, stored int64) *Exceeded {
+	return &Exceeded{Quota: q.Name, cause: protocol.Error{
+		Code: protocol.Throttling, Kind: Kind,
+		Message: fmt.Sprintf("the namespace %s stores %d bytes, and its quota %s allows %d", of, stored, q.Name, q.Amount),
+		Detail: "drop tables, or delete rows and have their files removed (tiltyard maintain, or MaintainTable); " +
+			"what is stored is measured after maintenance, at least once a day, and added up about once an hour",
+	}}
+}
+
+// Seconds returns After in whole seconds, for Retry-After: at least 1, or 0 if waiting does not help.
+func (e *Exceeded) Seconds() int64 {
+	if e.After == 0 {
+		return 0
+	}
+	return max(1, int64(math.Ceil(e.After.Seconds())))
+}
 
 // Admit begins a request of a principal. The error is *Exceeded, or ServiceUnavailable if the quotas cannot be read. The
 // caller must call [Admission.Done] after both.
@@ -93,15 +108,15 @@ func (l *Limiter) Admit(ctx context.Context, p *auth.Principal) (*Admission, err
 		return nil, err
 	}
 	a := &Admission{limiter: l, table: table}
-	return a, a.enter(ctx, []name{{Principal, p.String(), p.String()}, {Tenant, p.Tenant(), p.Tenant()}})
+	return a, a.enter(ctx, []name{{Principal, p.String(), p.String()}, {Tenant, p.Tenant(), p.Tenant()}}, false)
 }
 
 // OfNamespaces reports whether there are quotas of namespaces.
 func (a *Admission) OfNamespaces() bool { return a != nil && a.table.namespaces }
 
-// Enter applies the quotas of a namespace and of those above it. Call it only for objects that the sender may use. The error
-// is as for Admit.
-func (a *Admission) Enter(ctx context.Context, namespace []string) error {
+// Enter applies the quotas of a namespace and of those above it, those of stored bytes only if the request adds data to it.
+// Call it only for objects that the sender may use. The error is as for Admit.
+func (a *Admission) Enter(ctx context.Context, namespace []string, adds bool) error {
 	if a == nil {
 		return nil
 	}
@@ -113,7 +128,7 @@ func (a *Admission) Enter(ctx context.Context, namespace []string) error {
 		}
 		names = append(names, one)
 	}
-	return a.enter(ctx, names)
+	return a.enter(ctx, names, adds)
 }
 
 // A name is that of a subject. Quotas for each apply if each is not empty.
@@ -122,12 +137,12 @@ type name struct {
 	of, each string
 }
 
-// enter takes from all quotas of some subjects, or from none.
-func (a *Admission) enter(ctx context.Context, names []name) error {
+// enter takes from all quotas of some subjects, or from none. adds selects quotas of stored bytes, too.
+func (a *Admission) enter(ctx context.Context, names []name, adds bool) error {
 	before := len(a.taken)
 	for _, n := range names {
 		for _, q := range a.table.of(n.subject, n.of) {
-			if q.Of == Each && n.each == "" {
+			if q.Of == Each && n.each == "" || q.Measure == StoredBytes && !adds {
 				continue
 			}
 			b := a.limiter.bucket(q, n.of)
@@ -149,6 +164,9 @@ func (a *Admission) enter(ctx context.Context, names []name) error {
 			if wait > 0 {
 				a.undo(before)
 				a.taken = append(a.taken, taken{q, nil})
+				if q.Measure == StoredBytes {
+					return overfull(q, n.of, b.size())
+				}
 				return exceeded(q, n.of, wait)
 			}
 			a.taken = append(a.taken, taken{q, b})
@@ -175,7 +193,7 @@ func (a *Admission) undo(since int) {
 }
 
 // A Use is what a request has used.
-type Use struct{ ReadBytes, SentBytes, WrittenRows, Jobs int64 }
+type Use struct{ ReadBytes, SentBytes, WrittenBytes, WrittenRows, Jobs int64 }
 
 // of returns the part of a measure.
 func (u Use) of(m Measure) int64 {
@@ -184,6 +202,8 @@ func (u Use) of(m Measure) int64 {
 		return u.ReadBytes
 	case SentBytes:
 		return u.SentBytes
+	case WrittenBytes:
+		return u.WrittenBytes
 	case WrittenRows:
 		return u.WrittenRows
 	case Jobs:
@@ -247,7 +267,7 @@ func (l *Limiter) bucket(q *Quota, of string) *bucket {
 		if len(l.buckets) >= maxBuckets {
 			l.forget()
 		}
-		b = &bucket{key: key, quota: q}
+		b = &bucket{key: key, of: of, quota: q}
 		l.buckets[key] = b
 	}
 	return b

@@ -239,7 +239,7 @@ func TestNamespaces(t *testing.T) {
 		}
 		defer a.Done(Use{})
 		for _, n := range namespaces {
-			err = errors.Join(err, a.Enter(t.Context(), n))
+			err = errors.Join(err, a.Enter(t.Context(), n, false))
 		}
 		return err
 	}
@@ -297,7 +297,7 @@ func TestHeader(t *testing.T) {
 	a, err := none.Admit(t.Context(), of("acme"))
 	policy, limit = a.Header()
 	a.Done(Use{})
-	if policy != "" || limit != "" || a != nil || err != nil || a.Enter(t.Context(), []string{"a"}) != nil || a.OfNamespaces() {
+	if policy != "" || limit != "" || a != nil || err != nil || a.Enter(t.Context(), []string{"a"}, true) != nil || a.OfNamespaces() {
 		t.Error("a server without quotas limits")
 	}
 }

@@ -9,6 +9,9 @@
 // amount at a time and spends it without a request to the store. Leased tokens that a process does not use within Per are
 // lost. A quota of concurrent requests is for each process.
 //
+// A quota of stored bytes has no bucket. It compares its amount with the bytes that package usage has metered, and refuses
+// only operations that add data ([Adds]).
+//
 // If the records cannot be reached, requests are admitted: a quota is no right. Read bucket.go first.
 package quota
 
@@ -40,12 +43,14 @@ type Measure string
 
 // The measures of quotas, by their members in the text.
 const (
-	Requests    Measure = "requests"
-	ReadBytes   Measure = "read_bytes"   // read from storage
-	SentBytes   Measure = "sent_bytes"   // of the bodies of answers
-	WrittenRows Measure = "written_rows" // inserted, updated or deleted
-	Jobs        Measure = "jobs"         // begun
-	Concurrent  Measure = "concurrent"   // requests at once, in one process
+	Requests     Measure = "requests"
+	ReadBytes    Measure = "read_bytes"    // read from storage
+	SentBytes    Measure = "sent_bytes"    // of the bodies of answers
+	WrittenBytes Measure = "written_bytes" // to storage
+	WrittenRows  Measure = "written_rows"  // inserted, updated or deleted
+	Jobs         Measure = "jobs"          // begun
+	Concurrent   Measure = "concurrent"    // requests at once, in one process
+	StoredBytes  Measure = "stored_bytes"  // of the tables in a first namespace
 )
 
 // measures lists all measures with their units in the headers of answers and in messages.
@@ -56,9 +61,19 @@ var measures = []struct {
 	{Requests, "requests", "requests"},
 	{ReadBytes, "read-bytes", "bytes read from storage"},
 	{SentBytes, "content-bytes", "bytes of answers"},
+	{WrittenBytes, "written-bytes", "bytes written to storage"},
 	{WrittenRows, "written-rows", "rows written"},
 	{Jobs, "jobs", "jobs begun"},
 	{Concurrent, "concurrent-requests", "requests at once"},
+	{StoredBytes, "stored-bytes", "bytes stored"},
+}
+
+// refills reports whether what is counted is used up and refills, which takes the time Per.
+func (m Measure) refills() bool { return m != Concurrent && m != StoredBytes }
+
+// bytes reports whether amounts may have the unit of bytes.
+func (m Measure) bytes() bool {
+	return m == ReadBytes || m == SentBytes || m == WrittenBytes || m == StoredBytes
 }
 
 func (m Measure) unit() string  { return measures[m.index()].unit }
@@ -83,12 +98,12 @@ type Quota struct {
 	Of      string // name of the subject, or Each
 	Measure Measure
 	Amount  int64
-	Per     time.Duration // 0 for Concurrent
+	Per     time.Duration // 0 for Concurrent and StoredBytes
 }
 
 // String describes the limit: 100 requests in 1m0s.
 func (q *Quota) String() string {
-	if q.Measure == Concurrent {
+	if !q.Measure.refills() {
 		return fmt.Sprintf("%d %s", q.Amount, q.Measure.words())
 	}
 	return fmt.Sprintf("%d %s in %s", q.Amount, q.Measure.words(), q.Per)
@@ -97,7 +112,8 @@ func (q *Quota) String() string {
 // A Table has the quotas of a text, by the names of their subjects.
 type Table struct {
 	quotas     map[whom][]*Quota
-	namespaces bool // one is of a namespace
+	namespaces bool   // one is of a namespace
+	stored     string // name of one of stored bytes; "" if there is none
 }
 
 // whom is the subject of quotas.
@@ -118,7 +134,8 @@ const (
 //	{"quotas": [
 //	    {"name": "callers", "principal": "*", "requests": 100, "per": "1s"},
 //	    {"name": "acme-reads", "tenant": "acme", "read_bytes": "10GiB", "per": "1h"},
-//	    {"name": "sales-writes", "namespace": "sales$eu", "written_rows": 1000000, "per": "1d"}
+//	    {"name": "sales-writes", "namespace": "sales$eu", "written_rows": 1000000, "per": "1d"},
+//	    {"name": "store", "namespace": "*", "stored_bytes": "1TiB"}
 //	]}
 //
 // The error names each wrong quota.
@@ -152,16 +169,22 @@ func Parse(text []byte) (*Table, error) {
 			wrong = append(wrong, fmt.Errorf("%s: quota %q limits the same", called, limits[limit]))
 		}
 		table.namespaces = table.namespaces || q.Subject == Namespace
+		if q.Measure == StoredBytes {
+			table.stored = q.Name
+		}
 		names[q.Name], limits[limit] = true, q.Name
 		table.quotas[whom{q.Subject, q.Of}] = append(table.quotas[whom{q.Subject, q.Of}], &q)
 	}
 	return table, errors.Join(wrong...)
 }
 
-// Check returns an error if the text is no text of quotas.
-func Check(text []byte) error {
-	_, err := Parse(text)
-	return err
+// ParseUnmetered is Parse for a deployment that does not meter stored bytes. It refuses quotas of them.
+func ParseUnmetered(text []byte) (*Table, error) {
+	table, err := Parse(text)
+	if err == nil && table.stored != "" {
+		err = fmt.Errorf("quota %q: stored_bytes needs the metering of usage, and maintenance, which measures tables: set usage and maintenance to on", table.stored)
+	}
+	return table, err
 }
 
 // parseQuota reads one quota. After an error it may still have a name.
@@ -203,10 +226,25 @@ func parseQuota(text []byte) (Quota, error) {
 	switch {
 	case q.Measure == Concurrent && q.Per != 0:
 		return q, errors.New("concurrent takes no per: it limits requests at once")
-	case q.Measure != Concurrent && q.Per == 0:
+	case q.Measure == StoredBytes && q.Per != 0:
+		return q, errors.New("stored_bytes takes no per: it limits what is there at any time")
+	case q.Measure.refills() && q.Per == 0:
 		return q, errors.New("per is missing: the time in which the quota refills, such as 1m")
+	case q.Measure == StoredBytes:
+		return q, q.checkStored()
 	}
 	return q, nil
+}
+
+// checkStored refuses subjects for which stored bytes are not metered.
+func (q *Quota) checkStored() error {
+	if q.Subject != Namespace {
+		return fmt.Errorf(`stored_bytes is for namespaces, not for a %s: write "namespace": "%.80s" for the tables in a first namespace of that name, or "*" for each`, q.Subject, q.Of)
+	}
+	if first, _, below := strings.Cut(q.Of, protocol.DefaultDelimiter); below {
+		return fmt.Errorf(`stored_bytes is for first namespaces, with all that is below them: write "namespace": "%.80s" in place of %.80q`, first, q.Of)
+	}
+	return nil
 }
 
 func oddInName(r rune) bool {
@@ -255,7 +293,7 @@ func (q *Quota) takeMeasure(members map[string]json.RawMessage) error {
 		}
 		q.Measure = m.Measure
 		var err error
-		if q.Amount, err = parseAmount(raw, m.Measure == ReadBytes || m.Measure == SentBytes); err != nil {
+		if q.Amount, err = parseAmount(raw, m.bytes()); err != nil {
 			return fmt.Errorf("%s %w", m.Measure, err)
 		}
 	}

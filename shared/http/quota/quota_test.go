@@ -13,13 +13,14 @@ func TestQuotasAreParsed(t *testing.T) {
 		{"name": "callers", "principal": "*", "requests": 100, "per": "1s"},
 		{"name": "acme-reads", "tenant": "acme", "read_bytes": "10GiB", "per": "1h"},
 		{"name": "sales", "namespace": "sales$eu", "written_rows": 1000000, "per": "7d"},
-		{"name": "at-once", "tenant": "*", "concurrent": 8}
+		{"name": "at-once", "tenant": "*", "concurrent": 8}, {"name": "writes", "tenant": "acme", "written_bytes": "5MiB", "per": "1d"},
+		{"name": "each", "namespace": "*", "stored_bytes": "2TiB"}, {"name": "store", "namespace": "big", "stored_bytes": 7}
 	]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []Quota
-	for _, of := range []whom{{Principal, "ada"}, {Tenant, "acme"}, {Namespace, "sales$eu"}} {
+	for _, of := range []whom{{Principal, "ada"}, {Tenant, "acme"}, {Namespace, "sales$eu"}, {Namespace, "sales"}, {Namespace, "big"}} {
 		for _, q := range table.of(of.subject, of.of) {
 			got = append(got, *q)
 		}
@@ -27,8 +28,12 @@ func TestQuotasAreParsed(t *testing.T) {
 	want := []Quota{
 		{"callers", Principal, "*", Requests, 100, time.Second},
 		{"acme-reads", Tenant, "acme", ReadBytes, 10 << 30, time.Hour},
+		{"writes", Tenant, "acme", WrittenBytes, 5 << 20, 24 * time.Hour},
 		{"at-once", Tenant, "*", Concurrent, 8, 0},
 		{"sales", Namespace, "sales$eu", WrittenRows, 1_000_000, 7 * 24 * time.Hour},
+		{"each", Namespace, "*", StoredBytes, 2 << 40, 0},
+		{"each", Namespace, "*", StoredBytes, 2 << 40, 0},
+		{"store", Namespace, "big", StoredBytes, 7, 0},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -47,6 +52,13 @@ func TestWrongQuotasAreRefusedByName(t *testing.T) {
 		{`{"name": "a", "tenant": "x", "sent_bytes": "12MB", "per": "1s"}`, `quota "a": sent_bytes must be a positive number of bytes`},
 		{`{"name": "a", "tenant": "x", "requests": 1, "per": "500ms"}`, `quota "a": per must be whole seconds from 1s to 31d`},
 		{`{"name": "a", "tenant": "x", "concurrent": 1, "per": "1s"}`, `quota "a": concurrent takes no per`},
+		{`{"name": "a", "namespace": "x", "stored_bytes": 1, "per": "1d"}`, `quota "a": stored_bytes takes no per`},
+		{`{"name": "a", "tenant": "x", "stored_bytes": 1}`, `quota "a": stored_bytes is for namespaces, not for a tenant: write "namespace": "x"`},
+		{`{"name": "a", "principal": "*", "stored_bytes": 1}`, `quota "a": stored_bytes is for namespaces, not for a principal: write "namespace": "*"`},
+		{`{"name": "a", "namespace": "x$y", "stored_bytes": 1}`, `quota "a": stored_bytes is for first namespaces, with all that is below them: write "namespace": "x" in place of "x$y"`},
+		{`{"name": "a", "namespace": "x", "stored_bytes": "1GB"}`, `quota "a": stored_bytes must be a positive number of bytes`},
+		{`{"name": "a", "namespace": "x", "stored_bytes": 1}, {"name": "b", "namespace": "x", "stored_bytes": 2}`, `quota "b": quota "a" limits the same`},
+		{`{"name": "a", "tenant": "x", "written_bytes": "1GiB"}`, `quota "a": per is missing`},
 		{`{"name": "a", "tenant": "", "requests": 1, "per": "1s"}`, `quota "a": tenant must be a name`},
 		{`{"name": "a", "namespace": "$", "requests": 1, "per": "1s"}`, `quota "a": namespace must be the id`},
 		{`{"name": "a", "tenant": "x", "requests": 1, "per": "1s", "burst": 3}`, `quota "a": there is no member "burst"`},
@@ -64,6 +76,17 @@ func TestWrongQuotasAreRefusedByName(t *testing.T) {
 		if _, err := Parse([]byte(text)); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
+	}
+}
+
+// Without metering, quotas of stored bytes would limit nothing.
+func TestQuotasOfStoredBytesNeedMetering(t *testing.T) {
+	_, err := ParseUnmetered([]byte(`{"quotas": [{"name": "rate", "tenant": "*", "requests": 1, "per": "1s"}, {"name": "store", "namespace": "*", "stored_bytes": 1}]}`))
+	if err == nil || !strings.Contains(err.Error(), `quota "store": stored_bytes needs the metering of usage`) {
+		t.Errorf("got %v", err)
+	}
+	if table, err := ParseUnmetered([]byte(`{"quotas": [{"name": "rate", "namespace": "*", "written_bytes": 1, "per": "1s"}]}`)); err != nil || !table.namespaces {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -97,7 +120,8 @@ func FuzzParse(f *testing.F) {
 		}
 		for of, quotas := range table.quotas {
 			for _, q := range quotas {
-				if q.Name == "" || q.Of == "" || q.Subject != of.subject || q.Amount <= 0 || q.Amount > maxAmount || (q.Per == 0) != (q.Measure == Concurrent) {
+				if q.Name == "" || q.Of == "" || q.Subject != of.subject || q.Amount <= 0 || q.Amount > maxAmount || (q.Per == 0) == q.Measure.refills() ||
+					q.Measure == StoredBytes && (q.Subject != Namespace || strings.Contains(q.Of, "$")) {
 					t.Errorf("accepted %+v", q)
 				}
 				_ = q.String()

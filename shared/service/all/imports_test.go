@@ -38,7 +38,7 @@ var mayImport = map[string]string{
 	"shared/storage/format":                  "protocol",
 	"shared/boot":                            "=lance boot/traced events/outbox/forward process/tracing =engine/udf engine/udf/executor engine/udf/wasm engine/udf/wasm/frame jobs/transaction process/memory tables/vending arrow/arrowipc http/audit protocol/auth http/httpapi jobs/idempotency jobs http/metrics http/quota storage/objectstore process/requestid protocol storage/record process/release catalog/result catalog/secretbox storage/cloud tables/stores",
 	"shared/http/metrics":                    "http/httpapi",
-	"shared/http/quota":                      "process/backoff protocol/auth protocol storage/record",
+	"shared/http/quota":                      "jobs/usage process/backoff protocol/auth protocol storage/record",
 	"shared/process/tally":                   "",
 	"shared/http/httpapi":                    "http/quota process/tally process/tracing storage/format process/memory arrow/arrowipc arrow/rowjson protocol/auth jobs/idempotency storage/objectstore process/requestid protocol catalog/result storage/outage storage/record",
 	"shared/http/httpapi/apigateway":         "http/httpapi process/requestid",
