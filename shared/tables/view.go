@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/engine/selection"
+	"tiltyard/shared/process/tally"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/auth"
 )
@@ -36,7 +37,7 @@ func (h Handle) spread(ctx context.Context) *query.Spread {
 	if h.in.parts == nil || !auth.Permits(ctx, "QueryTable", auth.Table(h.id)) {
 		return nil
 	}
-	return h.in.parts.Spread(h.id, h.branch)
+	return h.in.parts.Spread(h.id, h.branch, int(tally.MostParts(ctx)))
 }
 
 // RowsOfSource is [Rows] for a plain view. The sender must have the right to query the source; otherwise the error is

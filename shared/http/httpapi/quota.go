@@ -55,8 +55,11 @@ func (c *call) enterWith(op protocol.Operation, id []string, adds bool) error {
 	return err
 }
 
-// setLimits describes the quotas in the header of the answer.
+// setLimits describes the quotas in the header of the answer, and bounds the parts of a query.
 func (c *call) setLimits() {
+	if most := c.admission.Parts(); most > 0 {
+		c.tally.LimitParts(most)
+	}
 	if policy, limit := c.admission.Header(); policy != "" {
 		c.w.Header().Set("RateLimit-Policy", policy)
 		c.w.Header().Set("RateLimit", limit)

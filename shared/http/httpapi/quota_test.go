@@ -120,6 +120,27 @@ func TestWorkIsCharged(t *testing.T) {
 	}
 }
 
+// Quotas bound the parts of a query that run at once, the least of those that apply. They refuse nothing.
+func TestPartsAreBounded(t *testing.T) {
+	got := int64(-1)
+	s := &service{do: func(ctx context.Context) error { got = tally.MostParts(ctx); return nil }}
+	handler, _ := limitedBy(s, `{"name": "a", "tenant": "*", "parts": 5}, {"name": "b", "tenant": "acme", "parts": 7}, {"name": "c", "namespace": "open", "parts": 3}`)
+	for key, of := range map[string]map[string]int64{"bolt": {"open$n": 3}, "acme/a": {"open$n": 3, "other": 7}} {
+		for id, want := range of {
+			for range 9 {
+				w := requestAs(handler, key, "/v1/namespace/"+id+"/describe")
+				if w.Code != http.StatusOK || got != want || w.Header().Get("RateLimit") != "" {
+					t.Errorf("%s of %s: %d, header %v, %d parts, want %d", id, key, w.Code, w.Header(), got, want)
+				}
+			}
+		}
+	}
+	handler, _ = limitedBy(s, ``)
+	if w := requestAs(handler, "bolt", "/v1/namespace/open$n/describe"); w.Code != http.StatusOK || got != 0 {
+		t.Errorf("without quotas: %d, %d parts", w.Code, got)
+	}
+}
+
 // Beyond a quota of stored bytes, requests that add data are refused, also those that add it to their other tables. A
 // repetition does not help. Other requests go through, and have no fields about it.
 func TestStoredBytesRefuseWhatAddsData(t *testing.T) {

@@ -43,6 +43,7 @@ type Admission struct {
 	limiter *Limiter
 	table   *Table
 	taken   []taken
+	parts   int64 // the least quota of parts; 0: there is none
 }
 
 // taken is a quota that applies to a request, with the bucket of its subject.
@@ -111,6 +112,15 @@ func (l *Limiter) Admit(ctx context.Context, p *auth.Principal) (*Admission, err
 	return a, a.enter(ctx, []name{{Principal, p.String(), p.String()}, {Tenant, p.Tenant(), p.Tenant()}}, false)
 }
 
+// Parts returns how many parts of a query may run at once, or 0 if no quota says so. Unlike the other quotas it refuses
+// nothing.
+func (a *Admission) Parts() int64 {
+	if a == nil {
+		return 0
+	}
+	return a.parts
+}
+
 // OfNamespaces reports whether there are quotas of namespaces.
 func (a *Admission) OfNamespaces() bool { return a != nil && a.table.namespaces }
 
@@ -143,6 +153,12 @@ func (a *Admission) enter(ctx context.Context, names []name, adds bool) error {
 	for _, n := range names {
 		for _, q := range a.table.of(n.subject, n.of) {
 			if q.Of == Each && n.each == "" || q.Measure == StoredBytes && !adds {
+				continue
+			}
+			if q.Measure == Parts {
+				if a.parts == 0 || q.Amount < a.parts {
+					a.parts = q.Amount
+				}
 				continue
 			}
 			b := a.limiter.bucket(q, n.of)

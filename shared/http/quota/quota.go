@@ -49,6 +49,7 @@ const (
 	WrittenBytes Measure = "written_bytes" // to storage
 	WrittenRows  Measure = "written_rows"  // inserted, updated or deleted
 	Jobs         Measure = "jobs"          // begun
+	Parts        Measure = "parts"         // of a query that run at once
 	Concurrent   Measure = "concurrent"    // requests at once, in one process
 	StoredBytes  Measure = "stored_bytes"  // of the tables in a first namespace
 )
@@ -64,12 +65,13 @@ var measures = []struct {
 	{WrittenBytes, "written-bytes", "bytes written to storage"},
 	{WrittenRows, "written-rows", "rows written"},
 	{Jobs, "jobs", "jobs begun"},
+	{Parts, "parts", "parts of a query at once"},
 	{Concurrent, "concurrent-requests", "requests at once"},
 	{StoredBytes, "stored-bytes", "bytes stored"},
 }
 
 // refills reports whether what is counted is used up and refills, which takes the time Per.
-func (m Measure) refills() bool { return m != Concurrent && m != StoredBytes }
+func (m Measure) refills() bool { return m != Parts && m != Concurrent && m != StoredBytes }
 
 // bytes reports whether amounts may have the unit of bytes.
 func (m Measure) bytes() bool {
@@ -98,7 +100,7 @@ type Quota struct {
 	Of      string // name of the subject, or Each
 	Measure Measure
 	Amount  int64
-	Per     time.Duration // 0 for Concurrent and StoredBytes
+	Per     time.Duration // 0 for Parts, Concurrent and StoredBytes
 }
 
 // String describes the limit: 100 requests in 1m0s.
@@ -224,6 +226,8 @@ func parseQuota(text []byte) (Quota, error) {
 		return q, fmt.Errorf("there is no member %.40q", name)
 	}
 	switch {
+	case q.Measure == Parts && q.Per != 0:
+		return q, errors.New("parts takes no per: it limits those of each query that run at once")
 	case q.Measure == Concurrent && q.Per != 0:
 		return q, errors.New("concurrent takes no per: it limits requests at once")
 	case q.Measure == StoredBytes && q.Per != 0:

@@ -52,6 +52,7 @@ func TestWrongQuotasAreRefusedByName(t *testing.T) {
 		{`{"name": "a", "tenant": "x", "sent_bytes": "12MB", "per": "1s"}`, `quota "a": sent_bytes must be a positive number of bytes`},
 		{`{"name": "a", "tenant": "x", "requests": 1, "per": "500ms"}`, `quota "a": per must be whole seconds from 1s to 31d`},
 		{`{"name": "a", "tenant": "x", "concurrent": 1, "per": "1s"}`, `quota "a": concurrent takes no per`},
+		{`{"name": "a", "tenant": "x", "parts": 4, "per": "1s"}`, `quota "a": parts takes no per`},
 		{`{"name": "a", "namespace": "x", "stored_bytes": 1, "per": "1d"}`, `quota "a": stored_bytes takes no per`},
 		{`{"name": "a", "tenant": "x", "stored_bytes": 1}`, `quota "a": stored_bytes is for namespaces, not for a tenant: write "namespace": "x"`},
 		{`{"name": "a", "principal": "*", "stored_bytes": 1}`, `quota "a": stored_bytes is for namespaces, not for a principal: write "namespace": "*"`},

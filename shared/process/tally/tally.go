@@ -1,6 +1,6 @@
 // Package tally counts the work of a request, or of a run of a job, where it is done, for quotas and for the metering of
-// usage: the rows that its commits wrote, and the jobs that it began. Requests to storage are counted by package
-// objectstore.
+// usage: the rows that its commits wrote, and the jobs that it began. It also has the number of parts of a query that
+// quotas allow at once. Requests to storage are counted by package objectstore.
 package tally
 
 import (
@@ -9,13 +9,28 @@ import (
 )
 
 // A Tally has the counts of one request or run. It is safe for concurrent use.
-type Tally struct{ rows, jobs atomic.Int64 }
+type Tally struct{ rows, jobs, parts atomic.Int64 }
 
 // Rows returns the number of rows that were inserted, updated or deleted.
 func (t *Tally) Rows() int64 { return t.rows.Load() }
 
 // Jobs returns the number of jobs that were begun.
 func (t *Tally) Jobs() int64 { return t.jobs.Load() }
+
+// LimitParts bounds the parts of a query of the request that run at once. Of several bounds, the least applies.
+func (t *Tally) LimitParts(most int64) {
+	if now := t.parts.Load(); now == 0 || most < now {
+		t.parts.Store(most)
+	}
+}
+
+// MostParts returns the bound of the parts that run at once, or 0 if there is none.
+func MostParts(ctx context.Context) int64 {
+	if t, ok := ctx.Value(key{}).(*Tally); ok {
+		return t.parts.Load()
+	}
+	return 0
+}
 
 type key struct{}
 

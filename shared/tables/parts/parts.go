@@ -78,18 +78,23 @@ func direct() http.RoundTripper {
 // the answer less.
 const partsPerCall = 4
 
-// Spread returns how parts of queries of a table are run.
-func (c *Caller) Spread(id []string, branch string) *query.Spread {
-	if c == nil {
+// Spread returns how parts of queries of a table are run, at most so many at once as the settings allow, and as most if
+// that is not 0.
+func (c *Caller) Spread(id []string, branch string, most int) *query.Spread {
+	if c == nil || most == 1 {
 		return nil
+	}
+	together := c.settings.Together
+	if most > 0 {
+		together = min(together, most)
 	}
 	return &query.Spread{
 		Call:  func(ctx context.Context, p *query.Part) (*query.Answered, error) { return c.call(ctx, id, branch, p) },
 		Busy:  func(err error) bool { return errors.Is(err, errCrowded) },
 		Here:  func(err error) bool { return errors.Is(err, errNowhere) || protocol.HasCode(err, protocol.Unsupported) },
-		Bytes: 2 * c.settings.Bytes, PartBytes: c.settings.Bytes, Most: partsPerCall * c.settings.Together,
+		Bytes: 2 * c.settings.Bytes, PartBytes: c.settings.Bytes, Most: partsPerCall * together,
 		Dollars: c.dollars,
-		Options: scatter.Options{Together: c.settings.Together, Passing: isPassing},
+		Options: scatter.Options{Together: together, Passing: isPassing},
 	}
 }
 

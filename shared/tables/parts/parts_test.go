@@ -62,7 +62,7 @@ func counted(t *testing.T, a *query.Answered) (count int64) {
 
 // spreadTo returns the spread of a place, over the API of Lambda at an endpoint.
 func spreadTo(where, endpoint string) *query.Spread {
-	return parts.Open(stores.Parts{Where: where, Endpoint: endpoint, AWS: cloud.FromEnv, Bytes: 1, Together: 2}).Spread([]string{"ns", "a/b c"}, "main")
+	return parts.Open(stores.Parts{Where: where, Endpoint: endpoint, AWS: cloud.FromEnv, Bytes: 1, Together: 2}).Spread([]string{"ns", "a/b c"}, "main", 0)
 }
 
 // lambdaOf serves the API of Lambda with a function of an event and the response.
@@ -212,18 +212,30 @@ func TestLongAnswersAreReadFromTheStorage(t *testing.T) {
 
 func TestPartsOfFunctionsHaveAPrice(t *testing.T) {
 	asked := stores.Parts{Where: "lambda:query", AWS: cloud.FromEnv, Bytes: 1, Together: 2}
-	if s := parts.Open(asked).Spread([]string{"a"}, ""); s.Dollars != nil {
+	if s := parts.Open(asked).Spread([]string{"a"}, "", 0); s.Dollars != nil {
 		t.Error("parts have a price, although the memory of the function is unknown")
 	}
 	asked.Memory = 2 << 30
-	got := parts.Open(asked).Spread([]string{"a"}, "").Dollars(query.Usage{Requests: 1_000_000, Took: 3 * time.Second})
+	got := parts.Open(asked).Spread([]string{"a"}, "", 0).Dollars(query.Usage{Requests: 1_000_000, Took: 3 * time.Second})
 	if want := 0.40 + 3*2*0.0000166667 + 0.0000002; math.Abs(got-want) > 1e-9 {
 		t.Errorf("got %v dollars, want %v", got, want)
 	}
 }
 
+func TestQuotasBoundTheParts(t *testing.T) {
+	c := parts.Open(stores.Parts{Where: "lambda:query", AWS: cloud.FromEnv, Bytes: 1, Together: 5})
+	if s := c.Spread([]string{"a"}, "", 1); s != nil {
+		t.Error("a query of one part at a time is divided")
+	}
+	for most, want := range map[int]int{0: 5, 2: 2, 9: 5} {
+		if s := c.Spread([]string{"a"}, "", most); s.Options.Together != want || s.Most != 4*want {
+			t.Errorf("with a bound of %d: %d parts at once of %d, want %d of %d", most, s.Options.Together, s.Most, want, 4*want)
+		}
+	}
+}
+
 func TestNoPlaceSpreadsNothing(t *testing.T) {
-	if s := parts.Open(stores.Parts{}).Spread([]string{"a"}, ""); s != nil {
+	if s := parts.Open(stores.Parts{}).Spread([]string{"a"}, "", 0); s != nil {
 		t.Errorf("got %v", s)
 	}
 }
