@@ -61,7 +61,7 @@ var adds = map[string]bool{
 	"UpdateFieldMetadata":       false,
 	"UpdateTableSchemaMetadata": false,
 
-	// Indices, which take storage although the metered bytes are without them.
+	// Indices.
 	"CreateTableIndex":       true,
 	"CreateTableScalarIndex": true,
 	"DropTableIndex":         false,

@@ -131,13 +131,13 @@ func (k *Keeper) noteSizeOf(ctx context.Context, id []string) error {
 	return k.noteSize(ctx, found)
 }
 
-// noteSize stores the size of a table for the metering of usage, if there is any: the bytes of the data files of its newest
-// version, as in its statistics.
+// noteSize stores the size of a table for the metering of usage, if there is any: the bytes of the data files and of the
+// indices of its newest version.
 func (k *Keeper) noteSize(ctx context.Context, found *catalog.Table) error {
 	if !k.Tables.Metered() {
 		return nil
 	}
-	bytes, err := engine.Read(ctx, k.Tables.At(found), nil, func(_ context.Context, d *dataset.Dataset) (int64, error) { return d.Stats().Bytes, nil })
+	bytes, err := engine.Read(ctx, k.Tables.At(found), nil, func(_ context.Context, d *dataset.Dataset) (int64, error) { return storedBytes(d), nil })
 	if gone(err) { // also if the table is only declared
 		return nil
 	}
@@ -149,6 +149,20 @@ func (k *Keeper) noteSize(ctx context.Context, found *catalog.Table) error {
 		namespace = found.ID[0]
 	}
 	return usage.NoteStored(ctx, k.Records, k.Now(), found.Location.URI, namespace, bytes)
+}
+
+// storedBytes returns the bytes of the files of a version, as its manifest has them. It leaves out indices that it cannot
+// read, and those of early writers, which recorded no sizes.
+func storedBytes(d *dataset.Dataset) int64 {
+	bytes := d.Stats().Bytes
+	indices, err := d.Indices()
+	if err != nil {
+		return bytes
+	}
+	for i := range indices {
+		bytes += max(0, indices[i].Bytes)
+	}
+	return bytes
 }
 
 // gone reports whether an error means that the table no longer exists.

@@ -8,7 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
+	"tiltyard/shared/engine/indexbuild"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/jobs/usage"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/storage/objectstore/faultstore"
 	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/tables"
@@ -25,7 +30,27 @@ func (h *house) bytesOf(t *testing.T) int64 {
 	return bytes
 }
 
-// Each visit of a table notes the size in its statistics, also if its maintenance is switched off. Without metering none does.
+// indexed makes an index, and returns the size of its files.
+func (h *house) indexed(t *testing.T) int64 {
+	t.Helper()
+	_, err := h.tables.Open(table, "").Commit(t.Context(), func(at tables.Table) (engine.Written, error) {
+		return indices.Create(t.Context(), at.Table, indexbuild.Index{Name: "x", Column: "id", Kind: indexmeta.BTree})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := h.tables.Names.Table(t.Context(), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := enginetest.Index(t.Context(), h.tables.At(found), "x")
+	if err != nil || x.Bytes <= 0 {
+		t.Fatalf("got an index of %d bytes, %v", x.Bytes, err)
+	}
+	return x.Bytes
+}
+
+// Each visit of a table notes its size, also if its maintenance is switched off. Without metering none does.
 func TestVisitsNoteTheSizesOfTables(t *testing.T) {
 	for name, c := range map[string]struct {
 		metered    bool
@@ -66,6 +91,9 @@ func TestVisitsNoteTheSizesOfTables(t *testing.T) {
 					t.Error("the table has not grown")
 				}
 				want(map[string]int64{"ns": h.bytesOf(t)})
+				size := h.indexed(t)
+				visit()
+				want(map[string]int64{"ns": h.bytesOf(t) + size})
 				if _, err := h.tables.Names.DropTable(t.Context(), table); err != nil {
 					t.Fatal(err)
 				}
