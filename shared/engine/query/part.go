@@ -23,7 +23,7 @@ import (
 
 // partFormat is the version of Part and of its answers. Programs of different releases run the parts of one query while
 // a new release is deployed, so a change of either has another number.
-const partFormat = 2
+const partFormat = 3
 
 // A Kind is what a part does with its rows.
 type Kind string
@@ -36,6 +36,8 @@ const (
 	nearest Kind = "nearest"
 	// probing: as nearest. The nearest rows of each query in partitions of an index.
 	probing Kind = "probes"
+	// worded: as nearest, with scores as distances. The best rows of a search for words in partitions of an index.
+	worded Kind = "words"
 	// first: key. The sort keys of the first rows, in their order; each ends with the address of its row.
 	first Kind = "first"
 	// matching: the columns of the query. The rows that match the filter, in the order of the table.
@@ -61,6 +63,7 @@ type Part struct {
 	Unindexed bool      `json:"unindexed,omitempty"` // no index helps with the filter
 	Stretches []Stretch `json:"stretches,omitempty"`
 	Probes    *Probes   `json:"probes,omitempty"` // nil for other kinds
+	Words     *Words    `json:"words,omitempty"`  // nil for other kinds
 }
 
 // ParsePart reads a part, and checks that this release understands it. The error is InvalidInput or Unsupported.
@@ -72,7 +75,7 @@ func ParsePart(text []byte) (*Part, error) {
 	if p.Format != partFormat {
 		return nil, protocol.Errorf(protocol.Unsupported, "part: format %d; this release runs parts of format %d", p.Format, partFormat)
 	}
-	if p.Version == 0 || p.Origin == "" || p.Query == nil || (len(p.Stretches) == 0) == (p.Probes == nil) {
+	if p.Version == 0 || p.Origin == "" || p.Query == nil || (len(p.Stretches) > 0) != (p.Probes == nil && p.Words == nil) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "part: it needs a version with its origin, a query, and either stretches of rows or partitions")
 	}
 	if n := p.Query.Nearest; (n == nil || len(n.Vectors) == 0) == (p.Kind == nearest || p.Kind == probing) {
@@ -81,11 +84,19 @@ func ParsePart(text []byte) (*Part, error) {
 	if (p.Probes == nil) == (p.Kind == probing) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "part: kind %q with other partitions", p.Kind)
 	}
+	if (p.Words == nil) == (p.Kind == worded) {
+		return nil, protocol.Errorf(protocol.InvalidInput, "part: kind %q with another search for words", p.Kind)
+	}
 	if g := p.Groups; (g == nil || len(g.Keys)+len(g.Calls) == 0) == (p.Kind == grouped) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "part: kind %q with other groups", p.Kind)
 	}
 	if err := p.Query.check(); err != nil {
 		return nil, err
+	}
+	if p.Words != nil {
+		if err := p.Words.check(p.Query); err != nil {
+			return nil, err
+		}
 	}
 	for _, s := range p.Stretches {
 		if s.From < 0 || s.From >= s.To {
@@ -184,6 +195,8 @@ func (p *Planner) Part(ctx context.Context, r condition.Relation, part *Part) (*
 		return here.nearestPart(ctx, r, part)
 	case probing:
 		return here.probingPart(ctx, r, part)
+	case worded:
+		return here.wordsPart(ctx, r, part)
 	case first:
 		return here.firstPart(ctx, r, part)
 	case matching:

@@ -34,7 +34,7 @@ func (x *indexedSearch) probeElsewhere(ctx context.Context, work *annsearch.Work
 	if size <= x.planner.Spread.Bytes || work.Partitions() < 2 || x.relation.View != nil && among != nil {
 		return false, nil
 	}
-	if fits, err := x.fits(among); err != nil || !fits {
+	if fit, err := fits(among); err != nil || !fit {
 		return false, err
 	}
 	n := x.query.Nearest
@@ -61,7 +61,7 @@ func (x *indexedSearch) probeElsewhere(ctx context.Context, work *annsearch.Work
 }
 
 // fits reports whether rows can be sent with each part.
-func (x *indexedSearch) fits(among *rowset.Set) (bool, error) {
+func fits(among *rowset.Set) (bool, error) {
 	if among == nil || among.Bytes() <= mostAmong {
 		return true, nil
 	}

@@ -23,8 +23,8 @@ import (
 // A scan that reads more than Bytes is divided into parts of the rows. Each part does for its rows what the query would
 // have done for all: it counts them, finds the nearest of them, the first of them, or all that match the filter. The
 // query joins the answers of the parts, and fetches the columns of the rows of the answer itself. All parts read the
-// version of the query. What is smaller is done here, and what an index answers, unless a search for vectors reads that
-// much of it: its parts search some of the partitions each.
+// version of the query. What is smaller is done here, and what an index answers, unless a search for vectors or words reads
+// that much of it: its parts search some of the partitions each.
 type Spread struct {
 	// Call runs a part, and returns its answer. An error for which Here is true makes the query do the work itself.
 	Call func(ctx context.Context, p *Part) (*Answered, error)

@@ -36,13 +36,28 @@ type textSearch struct {
 	k        int64          // rows to find, including skipped ones
 	limit    int            // maximum number of rows to find
 
+	planner   *Planner
+	relation  condition.Relation
+	asked     *queryapi.FullTextQuery
+	part      *textsearch.Part // what a part searches; nil: all
+	elsewhere bool             // parts have searched the index
+
 	read, score *explain.Step
 }
 
 // newTextSearch plans a search for words.
 func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, q *Query) (finder, error) {
+	s, err := p.newWordSearch(ctx, r, q)
+	if err != nil {
+		return nil, err
+	}
+	return filtered(ctx, r, q, s)
+}
+
+// newWordSearch plans the search without a filter of the found rows.
+func (p *Planner) newWordSearch(ctx context.Context, r condition.Relation, q *Query) (*textSearch, error) {
 	d := r.Dataset
-	s := &textSearch{dataset: d, warn: p.Policy.Warn, fast: q.FastSearch, k: q.most(), limit: p.TopK}
+	s := &textSearch{dataset: d, warn: p.Policy.Warn, fast: q.FastSearch, k: q.most(), limit: p.TopK, planner: p, relation: r, asked: q.Text}
 	indices, err := textsearch.IndexesOf(d)
 	if err != nil {
 		return nil, err
@@ -71,7 +86,7 @@ func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, q *Qu
 		s.among.Filter.Narrowing = nil // all texts must be read to count their words
 	}
 	s.describe(q, columns, reads)
-	return filtered(ctx, r, q, s)
+	return s, nil
 }
 
 // describe makes the plan steps of the search. reads are the names of the columns in scans.
@@ -169,7 +184,10 @@ func (s *textSearch) findIndexed(ctx context.Context, ahead []string) ([]found, 
 
 // findBy returns the best rows. indexed chooses posting lists.
 func (s *textSearch) findBy(ctx context.Context, indexed bool) ([]found, error) {
-	o := textsearch.Options{Among: s.among, Elements: s.elements, Indexed: indexed, Fast: s.fast, Made: s.read.Made}
+	o := textsearch.Options{Among: s.among, Elements: s.elements, Indexed: indexed, Fast: s.fast, Made: s.read.Made, Part: s.part}
+	if spread := s.planner.Spread; indexed && spread != nil && s.k > 0 && s.k <= int64(s.limit) {
+		o.Elsewhere = &textsearch.Elsewhere{Above: spread.Bytes, Search: s.searchElsewhere}
+	}
 	search, err := textsearch.New(ctx, s.dataset, s.query, o)
 	if err != nil {
 		return nil, err
@@ -178,7 +196,7 @@ func (s *textSearch) findBy(ctx context.Context, indexed bool) ([]found, error) 
 	if err != nil {
 		return nil, err
 	}
-	if read, some := search.Stats(); some {
+	if read, some := search.Stats(); some && !s.elsewhere {
 		s.score.WithMore("index_partitions=%d", read.Partitions).WithMore("index_blocks=%d", read.Blocks).WithMore("index_rows=%d", read.Rows)
 	}
 	return flattened([][]vector.Hit{hits}), nil

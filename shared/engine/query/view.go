@@ -7,6 +7,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
+// errWordsOfView is the error of a search for words through a view.
+var errWordsOfView = &protocol.Error{
+	Code: protocol.InvalidInput, Message: "full_text_query: a view cannot be searched for words; search the table that it reads",
+}
+
 // ofSource rewrites a query of a view for its source: it replaces the names of columns to search
 // and to sort by, which must be unchanged columns of the source. A query of a view with a limit can
 // only choose columns, a limit and an offset, because the limit of the view applies first.
@@ -15,7 +20,7 @@ func ofSource(r condition.Relation, asked *Query) (*Query, error) {
 	searches := q.Text != nil || q.Nearest != nil
 	switch {
 	case q.Text != nil:
-		return nil, protocol.Errorf(protocol.InvalidInput, "full_text_query: a view cannot be searched for words; search the table that it reads")
+		return nil, errWordsOfView
 	case r.View.Query.Limit != nil && (searches || q.Filter != "" || len(q.Order) > 0):
 		return nil, protocol.Errorf(protocol.InvalidInput, "the view has a LIMIT, so its rows cannot be filtered, searched or sorted")
 	}

@@ -90,8 +90,52 @@ type wholeUpTo struct {
 
 // open opens a segment.
 func open(ctx context.Context, files index.Files, expected Expected, upTo wholeUpTo) (*Reader, error) {
+	metadata, err := keptMetadata(ctx, files, openAhead)
+	if err != nil {
+		return nil, err
+	}
+	r := newReader(files, metadata, expected, upTo)
+	if err := r.each(ctx, func(ctx context.Context, p *partition, _ int) error { return p.open(ctx) }); err != nil {
+		return nil, err
+	}
+	return r, r.check(ctx, files)
+}
+
+// OpenPartitions is Open for some partitions of a segment, given by their places among all of them. It leaves out the
+// check that documents are distinct, which needs all partitions. A place that does not exist is lance.ErrUnsupported.
+func OpenPartitions(ctx context.Context, files index.Files, expected Expected, places []int) (*Reader, error) {
+	metadata, err := keptMetadata(ctx, files, func(context.Context, index.Files) {})
+	if err != nil {
+		return nil, err
+	}
+	r := newReader(files, metadata, expected, wholeUpTo{documents: wholeDocuments, termBytes: wholeTermBytes})
+	all := r.partitions
+	r.partitions = nil
+	for _, place := range places {
+		if place < 0 || place >= len(all) {
+			return nil, fmt.Errorf("%w: partition %d of %d", lance.ErrUnsupported, place, len(all))
+		}
+		r.partitions = append(r.partitions, all[place])
+	}
+	return r, r.each(ctx, func(ctx context.Context, p *partition, _ int) error { return p.open(ctx) })
+}
+
+// newReader returns a reader whose partitions are not open.
+func newReader(files index.Files, m *metadata, expected Expected, upTo wholeUpTo) *Reader {
+	r := &Reader{Params: m.params, elements: expected.Elements, distinct: expected.Distinct || m.distinct}
+	for _, number := range m.partitions {
+		r.partitions = append(r.partitions, &partition{
+			files: files, number: number, elements: r.elements, tokenFormat: m.tokenFormat, coding: m.coding,
+			distinct: r.distinct, upTo: upTo,
+		})
+	}
+	return r
+}
+
+// keptMetadata returns the metadata of a segment, cached or read from storage. It calls ahead before it reads.
+func keptMetadata(ctx context.Context, files index.Files, ahead func(context.Context, index.Files)) (*metadata, error) {
 	kept, err := files.Keep(metadataFile+" parsed", func() (any, int64, error) {
-		openAhead(ctx, files)
+		ahead(ctx, files)
 		m, err := readMetadata(ctx, files)
 		if err != nil {
 			return nil, 0, err
@@ -101,18 +145,7 @@ func open(ctx context.Context, files index.Files, expected Expected, upTo wholeU
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", metadataFile, err)
 	}
-	metadata := kept.(*metadata)
-	r := &Reader{Params: metadata.params, elements: expected.Elements, distinct: expected.Distinct || metadata.distinct}
-	for _, number := range metadata.partitions {
-		r.partitions = append(r.partitions, &partition{
-			files: files, number: number, elements: r.elements, tokenFormat: metadata.tokenFormat, coding: metadata.coding,
-			distinct: r.distinct, upTo: upTo,
-		})
-	}
-	if err := r.each(ctx, func(ctx context.Context, p *partition, _ int) error { return p.open(ctx) }); err != nil {
-		return nil, err
-	}
-	return r, r.check(ctx, files)
+	return kept.(*metadata), nil
 }
 
 // maxOpenedAhead is the maximal number of files of a segment that are all opened together.

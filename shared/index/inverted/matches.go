@@ -37,8 +37,9 @@ func (r *Reader) Find(ctx context.Context, terms []string, positions bool) ([]*M
 			if list == nil {
 				continue
 			}
-			if m.Holding[t] = int64(list.length); int64(list.length) > p.documents.count {
-				return fmt.Errorf("%w: %s: a term in %d of %d documents", lance.ErrCorrupt, p.name("invert"), list.length, p.documents.count)
+			m.Holding[t] = int64(list.length)
+			if err := p.checkFrequency(m.Holding[t]); err != nil {
+				return err
 			}
 			m.Blocks += len(list.blocks)
 		}

@@ -73,9 +73,8 @@ func (p *partition) openPostings(ctx context.Context) (*postingFile, error) {
 // errNotKept reports that a posting list is not cached.
 var errNotKept = errors.New("not kept")
 
-// lists returns the posting lists of terms, nil for a term without documents. Lists that are not cached are
-// read together.
-func (p *partition) lists(ctx context.Context, terms []string, positions bool) ([]*posting, error) {
+// numbers returns the numbers of terms, and -1 for a term that the partition lacks.
+func (p *partition) numbers(ctx context.Context, terms []string) ([]int64, error) {
 	numbers, err := p.terms.numbers(ctx, terms)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name("tokens"), err)
@@ -84,6 +83,16 @@ func (p *partition) lists(ctx context.Context, terms []string, positions bool) (
 		if number >= p.postings.rows() {
 			return nil, fmt.Errorf("%w: %s: term %d of %d", lance.ErrCorrupt, p.name("tokens"), number, p.postings.rows())
 		}
+	}
+	return numbers, nil
+}
+
+// lists returns the posting lists of terms, nil for a term without documents. Lists that are not cached are
+// read together.
+func (p *partition) lists(ctx context.Context, terms []string, positions bool) ([]*posting, error) {
+	numbers, err := p.numbers(ctx, terms)
+	if err != nil {
+		return nil, err
 	}
 	lists, missing, err := p.kept(numbers, positions)
 	if err != nil || len(missing) == 0 {

@@ -58,17 +58,17 @@ type UnreadIndex struct {
 func (e *UnreadIndex) Error() string { return fmt.Sprintf("index %s: %v", e.Name, e.err) }
 func (e *UnreadIndex) Unwrap() error { return e.err }
 
-// openLists opens the indices on columns of a version.
-func openLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*snapshot.Index, elements bool) (*lists, error) {
+// openLists opens the indices on columns of a version, or what a part searches of them.
+func openLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*snapshot.Index, o Options) (*lists, error) {
 	l := &lists{dataset: d}
 	for _, name := range columns {
-		column := &listColumn{elements: elements, distinct: isDistinct(d, name)}
+		column := &listColumn{elements: o.Elements, distinct: isDistinct(d, name)}
 		if x := indices[name]; coversAny(d, x) {
 			column.index = x
 		}
 		l.columns = append(l.columns, column)
 	}
-	return l, l.each(ctx, func(ctx context.Context, i int) error { return l.columns[i].open(ctx, d) })
+	return l, l.each(ctx, func(ctx context.Context, i int) error { return l.columns[i].open(ctx, d, o.Part) })
 }
 
 // isDistinct reports whether no row can have several documents in an index on a column. With stable row ids a row can
@@ -102,8 +102,8 @@ func (l *lists) use(search *fulltext.Search, opened []string) {
 	l.columns = columns
 }
 
-// open opens the segments of the index.
-func (c *listColumn) open(ctx context.Context, d *dataset.Dataset) (err error) {
+// open opens the segments of the index, or the partitions that a part searches.
+func (c *listColumn) open(ctx context.Context, d *dataset.Dataset, part *Part) (err error) {
 	if c.segments, err = d.Segments(c.index.Name); err != nil {
 		return err
 	}
@@ -118,11 +118,35 @@ func (c *listColumn) open(ctx context.Context, d *dataset.Dataset) (err error) {
 			return fmt.Errorf("%w: %d segments have rows of fragment %d", lance.ErrCorrupt, covering, f.ID)
 		}
 	}
+	if part != nil {
+		if err := c.restrict(part.Segments); err != nil {
+			return err
+		}
+	}
 	c.readers, c.found = make([]*inverted.Reader, len(c.segments)), make([][]*inverted.Matches, len(c.segments))
 	return c.each(ctx, func(ctx context.Context, i int) (err error) {
-		c.readers[i], err = inverted.Open(ctx, c.segments[i], inverted.Expected{Elements: c.elements, Distinct: c.distinct})
+		expected := inverted.Expected{Elements: c.elements, Distinct: c.distinct}
+		if part == nil {
+			c.readers[i], err = inverted.Open(ctx, c.segments[i], expected)
+		} else {
+			c.readers[i], err = inverted.OpenPartitions(ctx, c.segments[i], expected, part.Segments[i].Places)
+		}
 		return err
 	})
+}
+
+// restrict makes the segments those of some partitions, in their order.
+func (c *listColumn) restrict(only []Partitions) error {
+	var segments []*snapshot.Segment
+	for _, o := range only {
+		i := slices.IndexFunc(c.segments, func(s *snapshot.Segment) bool { return s.UUID == o.Segment })
+		if i < 0 || slices.Contains(segments, c.segments[i]) {
+			return fmt.Errorf("%w: segment %.100q is not one of the index, or comes twice", lance.ErrUnsupported, o.Segment)
+		}
+		segments = append(segments, c.segments[i])
+	}
+	c.segments = segments
+	return nil
 }
 
 // maxSegmentReads bounds the number of segments of an index that are read in parallel.
@@ -181,14 +205,7 @@ func (l *lists) expand(ctx context.Context) error {
 
 // find reads the posting lists of the search's terms, and the document counts of the indices.
 func (l *lists) find(ctx context.Context) error {
-	err := l.each(ctx, func(ctx context.Context, i int) error {
-		c := l.columns[i]
-		return c.each(ctx, func(ctx context.Context, segment int) (err error) {
-			c.found[segment], err = c.readers[segment].Find(ctx, l.search.Terms(i), l.search.NeedsPositions(i))
-			return err
-		})
-	})
-	if err != nil {
+	if err := l.read(ctx); err != nil {
 		return err
 	}
 	for i, c := range l.columns {
@@ -197,6 +214,17 @@ func (l *lists) find(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// read reads the posting lists of the search's terms.
+func (l *lists) read(ctx context.Context) error {
+	return l.each(ctx, func(ctx context.Context, i int) error {
+		c := l.columns[i]
+		return c.each(ctx, func(ctx context.Context, segment int) (err error) {
+			c.found[segment], err = c.readers[segment].Find(ctx, l.search.Terms(i), l.search.NeedsPositions(i))
+			return err
+		})
+	})
 }
 
 // know passes the document counts of the index on a column to the search.
@@ -217,18 +245,11 @@ func (l *lists) know(column int) {
 	l.search.Know(column, documents, length, holding)
 }
 
-// score adds the scores of the indexed rows in among to top.
-func (l *lists) score(ctx context.Context, among condition.Rows, scorer *fulltext.Scorer, top *vector.TopK) error {
-	if !l.whole() {
-		return nil
-	}
+// score adds the scores of the indexed rows in among to top; nil are all of them. All columns have indices.
+func (l *lists) score(ctx context.Context, among *rowset.Set, scorer *fulltext.Scorer, top *vector.TopK) error {
 	var allowed func(uint64) bool
-	if among.Filter.Where != nil {
-		set, err := l.allowedRows(ctx, among)
-		if err != nil {
-			return err
-		}
-		allowed = set.Contains
+	if among != nil {
+		allowed = among.Contains
 	}
 	// With several columns a document's score is known only after all of them were read.
 	if len(l.columns) == 1 {

@@ -37,8 +37,12 @@ type Search struct {
 	among    condition.Rows          // rows to search
 	fast     bool                    // read only texts that an index covers
 	lists    *lists                  // finds rows in fragments that it covers; nil: all texts are read
+	part     *Part                   // what a part searches; nil: all
 	budget   int64                   // maximum bytes of counts to keep
 	made     func(arrow.RecordBatch) // called with each batch of texts
+
+	elsewhere *Elsewhere // nil: nothing is searched elsewhere
+	work      *Work      // to be searched elsewhere; nil: the posting lists are read here
 }
 
 // coverage reports whether an index covers a fragment.
@@ -58,6 +62,10 @@ type Options struct {
 	Indexed  bool                    // read posting lists, which at least one column must have
 	Fast     bool                    // find only rows that an index covers
 	Made     func(arrow.RecordBatch) // is called with each batch of texts that was read
+	// Part restricts the search to some partitions of an index on the only column. It then reads no texts. Nil: all.
+	Part *Part
+	// Elsewhere may search the index on the only column. Nil: it is searched here.
+	Elsewhere *Elsewhere
 }
 
 // New prepares a search.
@@ -68,9 +76,10 @@ func New(ctx context.Context, d *dataset.Dataset, query fulltext.Query, o Option
 	}
 	indices := all.of(o.Elements)
 	s := &Search{dataset: d, elements: o.Elements, among: o.Among, fast: o.Fast, made: o.Made, budget: maxKeptCounts}
+	s.part, s.elsewhere = o.Part, o.Elsewhere
 	opened := fulltext.Columns(query)
 	if o.Indexed {
-		if s.lists, err = openLists(ctx, d, opened, indices, o.Elements); err != nil {
+		if s.lists, err = openLists(ctx, d, opened, indices, o); err != nil {
 			return nil, err
 		}
 	}
