@@ -247,10 +247,10 @@ func TestSearchesForWordsThatAreNotDivided(t *testing.T) {
 			t.Errorf("%s, %d parts (-whole +divided):\n%s", name, len(wordParts(&e)), diff)
 		}
 	}
-	// The lists of a rare word are small.
+	// Little is read for rare words.
 	var e elsewhere
 	e.on = table
-	few := table.SpreadWith(&query.Spread{Call: e.call, Bytes: 1000, PartBytes: 100, Most: 9})
+	few := table.SpreadWith(&query.Spread{Call: e.call, Bytes: 17_000, PartBytes: 100, Most: 9})
 	for _, text := range []string{"word30", "word30 only7", "word1"} {
 		q := wordQuery(fmt.Sprintf(`{"query":%q,"columns":["text"]}`, text))
 		q.Limit, q.Columns, e.parts = new(int64(10)), []query.Column{{Name: "id"}}, nil

@@ -17,13 +17,23 @@ import (
 // PostingBytes is the size of a posting that is decoded: the number of a document, and the frequency of the term in it.
 const PostingBytes = 4 + 4
 
-// PostingsAtMost bounds the number of postings of some terms, by the counts of the documents alone.
-func (r *Reader) PostingsAtMost(terms int) int64 {
-	postings := int64(0)
-	for _, p := range r.partitions {
-		postings += min(int64(terms)*p.documents.count, p.documents.total)
+// SearchBytes returns, for each partition, the size of what a search may read of it, decoded: the posting lists of terms
+// with these document frequencies, with a position in each document if there are positions, and the pages with the lengths
+// of the documents.
+func (r *Reader) SearchBytes(frequencies [][]int64, positions bool) []int64 {
+	perPosting := int64(PostingBytes)
+	if positions {
+		perPosting += 4
 	}
-	return postings
+	sizes := make([]int64, len(r.partitions))
+	for i, p := range r.partitions {
+		postings := int64(0)
+		for _, n := range frequencies[i] {
+			postings += n
+		}
+		sizes[i] = postings*perPosting + lengthBytes*min(p.documents.count, postings<<lengthBits)
+	}
+	return sizes
 }
 
 // Frequencies returns, for each partition, the document frequency of each term. It reads no posting lists, but one number

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/index/indextest"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/storage/objectstore"
 )
@@ -43,12 +44,27 @@ func TestFrequenciesAreThoseOfThePostingLists(t *testing.T) {
 				t.Errorf("%s, %s: %v (-want +got):\n%s", name, at, err, diff)
 			}
 		}
-		sum := int64(0)
-		for _, n := range slices.Concat(want...) {
-			sum += n
-		}
-		if most := r.PostingsAtMost(len(asked)); sum == 0 || sum > most {
-			t.Errorf("%s: %d postings, at most %d", name, sum, most)
+	}
+}
+
+func TestBytesOfASearchGrowWithItsLists(t *testing.T) {
+	const count = 1_000_000
+	r, err := Open(t.Context(), many(t, 128, count, 2, 3), Expected{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		frequencies []int64
+		positions   bool
+		want        int64
+	}{
+		{[]int64{0, 0}, false, 0},
+		{[]int64{2, 1}, false, 3*8 + 3*4096*4},
+		{[]int64{count / 2, count / 3}, false, (count/2+count/3)*8 + count*4},
+		{[]int64{count / 2, count / 3}, true, (count/2+count/3)*12 + count*4},
+	} {
+		if got := r.SearchBytes([][]int64{c.frequencies}, c.positions); len(got) != 1 || got[0] != c.want {
+			t.Errorf("%v: got %d bytes, want %d", c.frequencies, got, c.want)
 		}
 	}
 }
@@ -101,4 +117,55 @@ func TestFrequenciesReadLittle(t *testing.T) {
 	if bytes, requests = usage.Bytes()-bytes, usage.Requests()-requests; bytes > 1<<10 || requests > 2 {
 		t.Errorf("%d bytes were read in %d requests", bytes, requests)
 	}
+}
+
+// apartCost is what a cold search of a partition reads, with and without the scores that another one has led to.
+type apartCost struct{ alone, after searchCost }
+
+func costApart(t testing.TB, count int) (cost apartCost) {
+	t.Helper()
+	out, usage := many(t, maxBlock, count, 280, 301), &objectstore.Usage{}
+	ctx := objectstore.WithUsage(t.Context(), usage)
+	r, err := Open(ctx, indextest.Folder{Store: objectstore.Counting(out.Store), Prefix: out.Prefix}, Expected{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	top := vector.NewTopK(10, vector.Bounds{})
+	b := Bound{Weights: []float32{12, 12.2}, AverageLength: 32, Least: func() float32 { return -top.Limit() }}
+	for number, c := range []*searchCost{&cost.alone, &cost.after} {
+		bytes, requests := usage.Bytes(), usage.Requests()
+		found, err := r.Find(ctx, []string{"every280", "every301"}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = found[0].EachAbove(ctx, b, func(d *Document) error {
+			top.Add(-float32(b.score(d)), uint64(number)<<32|uint64(d.Number))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		*c = searchCost{bytes: usage.Bytes() - bytes, requests: usage.Requests() - requests}
+	}
+	return cost
+}
+
+// A search of a large partition finds scores of its own soon, so it reads little more than one that begins with those of
+// other partitions.
+func TestPartitionsSearchedApartReadLittleMore(t *testing.T) {
+	cost := costApart(t, 4_000_000)
+	if cost.after.bytes == 0 || cost.alone.bytes > cost.after.bytes+cost.after.bytes/4 || cost.alone.requests > cost.after.requests+2 {
+		t.Errorf("a partition takes %+v", cost)
+	}
+}
+
+func BenchmarkPartitionApart(b *testing.B) {
+	var cost apartCost
+	for range b.N {
+		cost = costApart(b, 27_000_000)
+	}
+	b.ReportMetric(float64(cost.alone.bytes), "read-bytes")
+	b.ReportMetric(float64(cost.after.bytes), "read-bytes-after-others")
+	b.ReportMetric(float64(cost.alone.requests), "requests")
+	b.ReportMetric(float64(cost.after.requests), "requests-after-others")
 }

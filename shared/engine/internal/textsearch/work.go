@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/process/memory"
 )
 
 // A search of the index on one column can be divided by partitions of the index. A document is in one partition, and its
@@ -18,7 +19,7 @@ import (
 
 // Elsewhere is a search of an index in other instances.
 type Elsewhere struct {
-	// Above is the size of the posting lists, decoded, above which Search is called.
+	// Above is the size of what the search reads, decoded, above which Search is called.
 	Above int64
 	// Search finds the best documents of the index, with their scores as distances. Among are the rows to search; nil: all
 	// rows. If done is false, the search reads the posting lists itself.
@@ -82,10 +83,10 @@ type Work struct {
 type piece struct {
 	segment string
 	place   int
-	bytes   int64 // of the posting lists
+	bytes   int64 // that a search may read of it
 }
 
-// Bytes returns the size of the posting lists, decoded.
+// Bytes returns the size of what the search may read, decoded.
 func (w *Work) Bytes() int64 {
 	n := int64(0)
 	for _, p := range w.pieces {
@@ -121,43 +122,45 @@ func (l *lists) divisible() bool {
 	return len(l.columns) == 1 && l.columns[0].index != nil && !l.columns[0].elements && !l.search.NeedsLengths()
 }
 
-// work returns the search as work for parts, or nil if its posting lists take at most so many bytes. It reads how long the
-// lists are, unless it is clear from the number of the documents that they are short.
+// countBytes is the memory of the document frequency of a term in a partition.
+const countBytes = 8
+
+// work returns the search as work for parts, or nil if it reads at most so many bytes. To find out, it reads how long the
+// posting lists are, unless one of all documents were that small.
 func (l *lists) work(ctx context.Context, above int64) (*Work, error) {
 	if !l.divisible() {
 		return nil, nil //nolint:nilnil // not divided
 	}
-	c, terms := l.columns[0], l.search.Terms(0)
-	postings, partitions := int64(0), 0
+	c, w, partitions := l.columns[0], &Work{Counts: Counts{Terms: l.search.Terms(0)}}, 0
 	for _, r := range c.readers {
-		postings += r.PostingsAtMost(len(terms))
+		documents, length := r.Documents()
+		w.Counts.Documents, w.Counts.Length = w.Counts.Documents+documents, w.Counts.Length+length
 		partitions += r.Partitions()
 	}
-	if partitions < 2 || postings*l.postingBytes() <= above {
+	if partitions < 2 || w.Counts.Documents*inverted.PostingBytes <= above {
 		return nil, nil //nolint:nilnil // not divided
+	}
+	if err := memory.FromContext(ctx).Take(ctx, countBytes*int64(partitions+1)*int64(len(w.Counts.Terms))); err != nil {
+		return nil, err
 	}
 	found := make([][][]int64, len(c.segments)) // by segment, partition and term
 	err := l.each(ctx, func(ctx context.Context, _ int) error {
 		return c.each(ctx, func(ctx context.Context, segment int) (err error) {
-			found[segment], err = c.readers[segment].Frequencies(ctx, terms)
+			found[segment], err = c.readers[segment].Frequencies(ctx, w.Counts.Terms)
 			return err
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	w := &Work{Counts: Counts{Terms: terms, Holding: make([]int64, len(terms))}}
+	w.Counts.Holding = make([]int64, len(w.Counts.Terms))
 	for i, r := range c.readers {
-		documents, length := r.Documents()
-		w.Counts.Documents, w.Counts.Length = w.Counts.Documents+documents, w.Counts.Length+length
-		for place, holding := range found[i] {
-			p := piece{segment: c.segments[i].UUID, place: place}
-			for term, n := range holding {
+		for place, bytes := range r.SearchBytes(found[i], l.search.NeedsPositions(0)) {
+			for term, n := range found[i][place] {
 				w.Counts.Holding[term] += n
-				p.bytes += n * l.postingBytes()
 			}
-			if p.bytes > 0 {
-				w.pieces = append(w.pieces, p)
+			if bytes > 0 {
+				w.pieces = append(w.pieces, piece{c.segments[i].UUID, place, bytes})
 			}
 		}
 	}
@@ -165,14 +168,6 @@ func (l *lists) work(ctx context.Context, above int64) (*Work, error) {
 		return nil, nil //nolint:nilnil // not divided
 	}
 	return w, nil
-}
-
-// postingBytes is the size of a posting that is decoded. With positions, there is at least one of four bytes.
-func (l *lists) postingBytes() int64 {
-	if l.search.NeedsPositions(0) {
-		return inverted.PostingBytes + 4
-	}
-	return inverted.PostingBytes
 }
 
 // knowCounts passes counts of the index, which others have read, to the search.
