@@ -27,6 +27,7 @@ var unsupported = map[string]string{
 	"engine/query/part.go":            "parts of queries in another format",
 	"engine/query/probeparts.go":      "parts of queries in another format",
 	"engine/query/text.go":            "tokenizers of native Lance",
+	"engine/query/wordparts.go":       "parts of queries in another format",
 	"engine/update.go":                "a part of a column; columns of blobs",
 	"boot/executors.go":               "those of Python, and envelopes",
 	"engine/udf/executor/match.go":    "those of Python, and envelopes",

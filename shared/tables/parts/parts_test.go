@@ -27,7 +27,7 @@ import (
 )
 
 // part is a part to send.
-var part = &query.Part{Format: 2, Version: 7, Origin: "o", Kind: "count", Query: &query.Query{Filter: "a > 1"}, Stretches: []query.Stretch{{Fragment: 3, To: 9}}}
+var part = &query.Part{Format: 3, Version: 7, Origin: "o", Kind: "count", Query: &query.Query{Filter: "a > 1"}, Stretches: []query.Stretch{{Fragment: 3, To: 9}}}
 
 // answer is a stream with a count, and with what the part took unless it is of an older release.
 func answer(t *testing.T, count int64, older bool) []byte {
