@@ -8,7 +8,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
@@ -188,6 +190,26 @@ func TestADividedSearchForWordsHasTheSameAnswer(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The parts of both halves of a hybrid search are as many at the same time as those of another query.
+func TestHalvesOfAHybridSearchShareTheirParts(t *testing.T) {
+	table := createWorded(t)
+	q := *wordQueries()["any"]
+	q.Nearest, q.Fusion = &query.Nearest{Vectors: [][]float64{{.5, .5}}}, query.Fusion{K: 60, Vector: 1, Text: 1}
+	var e elsewhere
+	divided := e.spread(table, 100)
+	var running, most atomic.Int64
+	e.before = func(int) error {
+		most.Store(max(most.Load(), running.Add(1)))
+		time.Sleep(20 * time.Millisecond)
+		running.Add(-1)
+		return nil
+	}
+	enginetest.Show(t, divided, &q)
+	if n := len(wordParts(&e)); n < 2 || len(e.parts)-n < 2 || most.Load() > 3 {
+		t.Errorf("%d parts for words of %d, %d at the same time, want at most 3", n, len(e.parts), most.Load())
 	}
 }
 

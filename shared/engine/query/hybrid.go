@@ -45,11 +45,17 @@ type hybridSearch struct {
 func (p *Planner) newHybridSearch(ctx context.Context, r condition.Relation, q *Query) (finder, error) {
 	s := &hybridSearch{dataset: r.Dataset, fusion: q.Fusion, k: q.most()}
 	s.weights = [halves]float64{byDistance: q.Fusion.Vector, byScore: q.Fusion.Text}
+	half := *p
+	if p.Spread != nil {
+		// The halves have no more parts at the same time than another query.
+		spread := *p.Spread
+		spread.Options, half.Spread = spread.Options.Shared(), &spread
+	}
 	var err error
-	if s.halves[byDistance], err = p.newSearch(ctx, r, q); err != nil {
+	if s.halves[byDistance], err = half.newSearch(ctx, r, q); err != nil {
 		return nil, err
 	}
-	if s.halves[byScore], err = p.newTextSearch(ctx, r, q); err != nil {
+	if s.halves[byScore], err = half.newTextSearch(ctx, r, q); err != nil {
 		return nil, err
 	}
 	if s.halves[byDistance].rated().numbered {

@@ -26,6 +26,31 @@ type Options struct {
 	Pause    time.Duration // the longest pause before the second attempt, which doubles; default 100 ms
 	// Passing reports whether an error may not come again. Nil: no call is repeated.
 	Passing func(error) bool
+
+	slots chan struct{} // of scatters that make Together calls among them; nil: each has its own
+}
+
+// Shared returns options whose scatters make Together calls at the same time among all of them.
+func (o Options) Shared() Options {
+	o = o.withDefaults()
+	o.slots = make(chan struct{}, o.Together)
+	return o
+}
+
+func (o Options) withDefaults() Options {
+	if o.Together <= 0 {
+		o.Together = 16
+	}
+	if o.Attempts <= 0 {
+		o.Attempts = 3
+	}
+	if o.Pause <= 0 {
+		o.Pause = 100 * time.Millisecond
+	}
+	if o.Passing == nil {
+		o.Passing = func(error) bool { return false }
+	}
+	return o
 }
 
 const (
@@ -58,19 +83,7 @@ type Scatter[T Answer] struct {
 
 // New returns a scatter over parts. call is called with the numbers below parts, from several goroutines.
 func New[T Answer](options Options, parts int, call func(ctx context.Context, part int) (T, error)) *Scatter[T] {
-	if options.Together <= 0 {
-		options.Together = 16
-	}
-	if options.Attempts <= 0 {
-		options.Attempts = 3
-	}
-	if options.Pause <= 0 {
-		options.Pause = 100 * time.Millisecond
-	}
-	if options.Passing == nil {
-		options.Passing = func(error) bool { return false }
-	}
-	return &Scatter[T]{options: options, parts: parts, call: call, known: make(chan struct{})}
+	return &Scatter[T]{options: options.withDefaults(), parts: parts, call: call, known: make(chan struct{})}
 }
 
 // Stats returns the measurements so far.
@@ -130,7 +143,10 @@ func (s *Scatter[T]) All(ctx context.Context) iter.Seq2[T, error] {
 
 // start begins the calls of all parts, as many as there is room for.
 func (s *Scatter[T]) start(ctx context.Context, cancel context.CancelCauseFunc, room chan struct{}, ends []chan outcome[T], calls *sync.WaitGroup) {
-	slots := make(chan struct{}, s.options.Together)
+	slots := s.options.slots
+	if slots == nil {
+		slots = make(chan struct{}, s.options.Together)
+	}
 	for part := range s.parts {
 		for _, free := range []chan struct{}{room, slots} {
 			select {

@@ -102,6 +102,28 @@ func TestAnswersComeInOrderFromBoundedCalls(t *testing.T) {
 	})
 }
 
+func TestScattersWithSharedOptionsAreBoundedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w world
+		call := w.call(func(ctx context.Context, part, _ int) error {
+			return sleep(ctx, time.Duration(1+part%3)*time.Millisecond)
+		})
+		shared := scatter.Options{Together: 3}.Shared()
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() {
+				if n, err := gather(t, t.Context(), scatter.New(shared, 20, call)); n != 20 || err != nil {
+					t.Errorf("got %d answers, %v", n, err)
+				}
+			})
+		}
+		all.Wait()
+		if w.most != 3 {
+			t.Errorf("%d calls were made at the same time, want 3", w.most)
+		}
+	})
+}
+
 func TestPassingErrorsAreRepeatedAndOthersEndTheScatter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w world

@@ -135,20 +135,6 @@ func (c *listColumn) open(ctx context.Context, d *dataset.Dataset, part *Part) (
 	})
 }
 
-// restrict makes the segments those of some partitions, in their order.
-func (c *listColumn) restrict(only []Partitions) error {
-	var segments []*snapshot.Segment
-	for _, o := range only {
-		i := slices.IndexFunc(c.segments, func(s *snapshot.Segment) bool { return s.UUID == o.Segment })
-		if i < 0 || slices.Contains(segments, c.segments[i]) {
-			return fmt.Errorf("%w: segment %.100q is not one of the index, or comes twice", lance.ErrUnsupported, o.Segment)
-		}
-		segments = append(segments, c.segments[i])
-	}
-	c.segments = segments
-	return nil
-}
-
 // maxSegmentReads bounds the number of segments of an index that are read in parallel.
 const maxSegmentReads = 16
 

@@ -8,6 +8,7 @@ import (
 	"tiltyard/shared/index/inverted"
 	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/process/memory"
 )
@@ -168,6 +169,20 @@ func (l *lists) work(ctx context.Context, above int64) (*Work, error) {
 		return nil, nil //nolint:nilnil // not divided
 	}
 	return w, nil
+}
+
+// restrict makes the segments those of some partitions, in their order.
+func (c *listColumn) restrict(only []Partitions) error {
+	var segments []*snapshot.Segment
+	for _, o := range only {
+		i := slices.IndexFunc(c.segments, func(s *snapshot.Segment) bool { return s.UUID == o.Segment })
+		if i < 0 || slices.Contains(segments, c.segments[i]) {
+			return fmt.Errorf("%w: segment %.100q is not one of the index, or comes twice", lance.ErrUnsupported, o.Segment)
+		}
+		segments = append(segments, c.segments[i])
+	}
+	c.segments = segments
+	return nil
 }
 
 // knowCounts passes counts of the index, which others have read, to the search.
