@@ -101,6 +101,16 @@ func (t *TopK) Merge(other *TopK) {
 // A caller can skip rows that are certainly farther.
 func (t *TopK) Limit() float32 { return t.limit }
 
+// K returns how many hits are kept at most.
+func (t *TopK) K() int { return max(0, t.k) }
+
+// Clone returns a copy.
+func (t *TopK) Clone() *TopK {
+	copied := *t
+	copied.hits = slices.Clone(t.hits)
+	return &copied
+}
+
 // Len returns the number of hits that are kept.
 func (t *TopK) Len() int { return len(t.hits) }
 

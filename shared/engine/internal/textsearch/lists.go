@@ -249,6 +249,12 @@ func (l *lists) score(ctx context.Context, among *rowset.Set, scorer *fulltext.S
 			return ok && -score <= top.Limit()
 		}
 	}
+	if allowed == nil {
+		if done, err := l.scoreByList(ctx, scorer, top); done || err != nil {
+			return err
+		}
+		l.scored = 0
+	}
 	return l.documents(ctx, allowed, func(at place, counts []uint32) error {
 		l.scored++
 		if score, ok := scorer.Score(counts); ok {
@@ -321,11 +327,16 @@ func (l *lists) ofColumn(ctx context.Context, column int, allowed func(address u
 				err = p.flush(ctx)
 			}
 			if err != nil {
-				return &UnreadIndex{c.index.Name, fmt.Errorf("segment %s: %w", c.segments[i].UUID, err)}
+				return c.unread(c.segments[i], err)
 			}
 		}
 	}
 	return nil
+}
+
+// unread returns the error of reading a segment.
+func (c *listColumn) unread(segment *snapshot.Segment, err error) error {
+	return &UnreadIndex{c.index.Name, fmt.Errorf("segment %s: %w", segment.UUID, err)}
 }
 
 // The addresses of documents are looked up together, in groups that grow from firstPlaced to mostPlaced. The first groups
