@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -29,10 +30,24 @@ type Folder struct {
 	Kept   *Kept
 }
 
-// Kept is an unlimited cache, for tests of readers that behave by the capacity of a cache.
+// Kept is an unlimited cache, for tests of readers that behave by the capacity of a cache. It is safe for concurrent use.
 type Kept struct {
 	Bytes  int64 // the capacity that the readers are told
 	Values map[string]any
+
+	mu sync.Mutex // of Values
+}
+
+func (k *Kept) get(name string) any {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.Values[name]
+}
+
+func (k *Kept) put(name string, value any) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.Values[name] = value
 }
 
 // Open opens a file of the segment.
@@ -54,12 +69,14 @@ func (f Folder) Names() (names []string) {
 
 // Keep caches in Kept, or nothing: it then calls read each time.
 func (f Folder) Keep(name string, read func() (any, int64, error)) (any, error) {
-	if f.Kept != nil && f.Kept.Values[name] != nil {
-		return f.Kept.Values[name], nil
+	if f.Kept != nil {
+		if kept := f.Kept.get(name); kept != nil {
+			return kept, nil
+		}
 	}
 	value, _, err := read()
 	if f.Kept != nil && err == nil {
-		f.Kept.Values[name] = value
+		f.Kept.put(name, value)
 	}
 	return value, err
 }

@@ -151,10 +151,10 @@ func costApart(t testing.TB, count int) (cost apartCost) {
 }
 
 // A search of a large partition finds scores of its own soon, so it reads little more than one that begins with those of
-// other partitions.
+// other partitions. Besides, the first search finds out where in its pages documents are.
 func TestPartitionsSearchedApartReadLittleMore(t *testing.T) {
 	cost := costApart(t, 4_000_000)
-	if cost.after.bytes == 0 || cost.alone.bytes > cost.after.bytes+cost.after.bytes/4 || cost.alone.requests > cost.after.requests+2 {
+	if cost.after.bytes == 0 || cost.alone.bytes > cost.after.bytes+cost.after.bytes/4 || cost.alone.requests > cost.after.requests+4 {
 		t.Errorf("a partition takes %+v", cost)
 	}
 }

@@ -27,7 +27,7 @@ func newMeasure(of *partition) measure {
 // a search can skip most documents once it has found enough good ones. All are within farAhead documents, and within
 // throughPages or in at most mostApart groups: of more groups, datafile reads the gaps, too.
 const (
-	leastAhead   = 16
+	leastAhead   = 64
 	moreAhead    = 4
 	mostAhead    = 1024
 	farAhead     = 1 << 23

@@ -28,7 +28,7 @@ type Matches struct {
 func (r *Reader) Find(ctx context.Context, terms []string, positions bool) ([]*Matches, error) {
 	found := make([]*Matches, len(r.partitions))
 	err := r.each(ctx, func(ctx context.Context, p *partition, i int) error {
-		lists, err := p.lists(ctx, terms, positions)
+		lists, err := p.listsWithPages(ctx, terms, positions)
 		if err != nil {
 			return err
 		}

@@ -45,6 +45,28 @@ func (p *partition) areMany(c *index.Columns) (total int64, ok bool) {
 	return total, err == nil && total >= 0 && total <= math.MaxUint32*c.File.NumRows()
 }
 
+// listsWithPages is lists. If the documents are paged, the first one is read meanwhile: then the file knows where the others
+// are in its pages.
+func (p *partition) listsWithPages(ctx context.Context, terms []string, positions bool) (lists []*posting, err error) {
+	if name := p.name("docs") + " pages are known"; p.documents.paged && !p.isKept(name) {
+		err := lance.Each(ctx, 2, 2, func(ctx context.Context, i int) (err error) {
+			if i == 0 {
+				lists, err = p.lists(ctx, terms, positions)
+				return err
+			}
+			_, err = p.files.Keep(name, func() (any, int64, error) {
+				if _, err := p.columns.Read(ctx, 0, 1); err != nil {
+					return nil, 0, fmt.Errorf("%s: %w", p.name("docs"), err)
+				}
+				return true, 1, nil
+			})
+			return err
+		})
+		return lists, err
+	}
+	return p.lists(ctx, terms, positions)
+}
+
 // eachDocuments calls f with the documents, some at a time if they are paged. f must not keep them.
 func (p *partition) eachDocuments(ctx context.Context, f func(*documents) error) error {
 	if !p.documents.paged {
