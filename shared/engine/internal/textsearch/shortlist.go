@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/inverted"
@@ -20,6 +21,7 @@ import (
 // The row of a document may be deleted by then. If there are deleted rows, the shortlist has more documents than the search
 // wants. If too few of them are left, or too many have the same score, the search looks up rows as it goes instead.
 type shortlist struct {
+	mu   sync.Mutex   // of all fields, and of scoring
 	best *vector.TopK // scores of the best; their ids mean nothing
 	all  []candidate  // the best, and those with the score of the last one of them
 	most int          // of all, after [shortlist.prune]
@@ -42,7 +44,14 @@ const (
 // errTied ends a search because too many documents have the same score.
 var errTied = errors.New("too many documents have the same score")
 
-// add adds a document. The error is errTied.
+// least returns the score of the last one of the best, or -Inf if there are too few.
+func (s *shortlist) least() float32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return -s.best.Limit()
+}
+
+// add adds a document. The error is errTied. The caller holds the lock.
 func (s *shortlist) add(score float32, in int, number int64) error {
 	if !(-score <= s.best.Limit()) {
 		return nil
@@ -83,7 +92,7 @@ func (l *lists) scoreByList(ctx context.Context, scorer *fulltext.Scorer, top *v
 	defer room.Release()
 	list := &shortlist{best: vector.NewTopK(most, vector.Bounds{}), most: most + mostTied}
 	bound := *l.bound
-	bound.Least = func() float32 { return max(-top.Limit(), -list.best.Limit()) }
+	bound.Least = func() float32 { return max(-top.Limit(), list.least()) }
 	parts, err := l.enlist(ctx, scorer, bound, list)
 	if errors.Is(err, errTied) {
 		return false, nil
@@ -116,29 +125,39 @@ func (l *lists) spare(k int) int {
 	return 0
 }
 
+// partitionsAtOnce is how many partitions are searched at the same time, each of which holds some pages of lengths. They
+// know the scores of each other's documents.
+const partitionsAtOnce = 4
+
 // enlist adds the documents of all partitions to a shortlist.
 func (l *lists) enlist(ctx context.Context, scorer *fulltext.Scorer, bound inverted.Bound, list *shortlist) ([]searched, error) {
-	c, counts := l.columns[0], make([]uint32, l.search.RowWords())
+	c := l.columns[0]
 	var parts []searched
 	for i, partitions := range c.found {
 		for _, m := range partitions {
 			parts = append(parts, searched{c.segments[i], m})
-			err := m.EachAbove(ctx, bound, func(d *inverted.Document) error {
-				clear(counts)
-				l.search.Enter(counts, 0, fulltext.Entry{Length: d.Length, Frequencies: d.Frequencies, Positions: d.Positions})
-				l.scored++
-				if score, ok := scorer.Score(counts); ok {
-					return list.add(score, len(parts)-1, d.Number)
-				}
-				return nil
-			})
-			switch {
-			case errors.Is(err, errTied):
-				return nil, err
-			case err != nil:
-				return nil, c.unread(c.segments[i], err)
-			}
 		}
+	}
+	err := lance.Each(ctx, len(parts), partitionsAtOnce, func(ctx context.Context, i int) (err error) {
+		counts := make([]uint32, l.search.RowWords())
+		err = parts[i].matches.EachAbove(ctx, bound, func(d *inverted.Document) error {
+			list.mu.Lock()
+			defer list.mu.Unlock()
+			clear(counts)
+			l.search.Enter(counts, 0, fulltext.Entry{Length: d.Length, Frequencies: d.Frequencies, Positions: d.Positions})
+			l.scored++
+			if score, ok := scorer.Score(counts); ok {
+				return list.add(score, i, d.Number)
+			}
+			return nil
+		})
+		if err == nil || errors.Is(err, errTied) {
+			return err
+		}
+		return c.unread(parts[i].segment, err)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return parts, list.prune()
 }
