@@ -79,24 +79,34 @@ type searched struct {
 	matches *inverted.Matches
 }
 
-// scoreByList is score for all rows, by a shortlist. If done is false, top has not changed.
+// scoreByList is score for all rows, by a shortlist. If done is false, top has not changed: one partition at a time needs
+// less memory.
 func (l *lists) scoreByList(ctx context.Context, scorer *fulltext.Scorer, top *vector.TopK) (done bool, err error) {
 	most := top.K() + l.spare(top.K())
 	if l.bound == nil || most > mostListed {
 		return false, nil
 	}
-	room, err := memory.Take(ctx, candidateBytes*int64(2*(most+mostTied)))
+	ctx, room, err := memory.Within(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer room.Release()
+	defer room.Close()
+	done, err = l.byList(ctx, scorer, top, most)
+	if refused := (*memory.Error)(nil); errors.Is(err, errTied) || errors.As(err, &refused) {
+		return false, nil
+	}
+	return done, err
+}
+
+// byList is scoreByList with a list of so many documents. The error may be errTied.
+func (l *lists) byList(ctx context.Context, scorer *fulltext.Scorer, top *vector.TopK, most int) (done bool, err error) {
+	if err := memory.FromContext(ctx).Take(ctx, candidateBytes*int64(2*(most+mostTied))); err != nil {
+		return false, err
+	}
 	list := &shortlist{best: vector.NewTopK(most, vector.Bounds{}), most: most + mostTied}
 	bound := *l.bound
 	bound.Least = func() float32 { return max(-top.Limit(), list.least()) }
 	parts, err := l.enlist(ctx, scorer, bound, list)
-	if errors.Is(err, errTied) {
-		return false, nil
-	}
 	if err != nil {
 		return false, err
 	}

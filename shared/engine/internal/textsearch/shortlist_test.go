@@ -6,8 +6,43 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"tiltyard/shared/index/vector"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/protocol/queryapi"
 )
+
+// A search for which a shortlist takes too much memory finds the same without one.
+func TestSearchesWithLittleMemoryHaveNoShortlist(t *testing.T) {
+	d := nativeTexts(t)
+	indexes, err := IndexesOf(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query, _, err := indexes.Convert(&queryapi.FullTextQuery{Text: "walk run jump", Columns: []string{"body"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := func(bytes int64) ([]vector.Hit, error) {
+		share := memory.NewBudget(bytes, bytes).Open()
+		defer share.Close()
+		ctx := memory.WithShare(t.Context(), share)
+		search, err := New(ctx, d, query, Options{Indexed: true, Made: func(arrow.RecordBatch) {}})
+		if err != nil {
+			return nil, err
+		}
+		return search.Best(ctx, 2000, 10_000)
+	}
+	want, err := found(64 << 20)
+	if err != nil || len(want) == 0 {
+		t.Fatalf("got %v, %v", want, err)
+	}
+	const little = candidateBytes * 2 * 2000 // less than a shortlist takes
+	if got, err := found(little); err != nil || !slices.Equal(got, want) {
+		t.Errorf("with %d bytes: got %v, %v; want %v", little, got, err, want)
+	}
+}
 
 // A shortlist has all documents that score as much as the last of the best, until these are too many.
 func TestShortlistKeepsTheBest(t *testing.T) {
