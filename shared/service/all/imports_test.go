@@ -155,7 +155,7 @@ var mayImport = map[string]string{
 	"shared/engine/internal/explain":    "arrow/take storage/objectstore",
 	"shared/engine/query":               "process/memory engine/internal/condition engine/internal/document engine/internal/explain engine/internal/grouping engine/apierror engine/internal/prefilter engine/internal/annsearch engine/internal/textsearch engine/scatter index/fulltext arrow/take index lance storage/objectstore protocol arrow/sortkey sql index/vector",
 	"shared/engine/internal/condition":  "engine/apierror engine/internal/explain engine/internal/prefilter engine/selection lance/dataset lance/schema protocol sql",
-	"shared/engine/internal/textsearch": "process/memory engine/internal/condition engine/internal/document engine/internal/prefilter index lance protocol",
+	"shared/engine/internal/textsearch": "process/memory engine/internal/condition engine/internal/document engine/internal/prefilter engine/scatter index lance protocol",
 	"shared/arrow/take/rowchunks":       "process/memory",
 	"shared/engine/indexbuild":          "engine/internal/document index/fulltext index lance protocol",
 	"shared/engine/internal/document":   "engine/apierror protocol index/fulltext/textcolumn lance/dataset",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tiltyard/shared/engine/scatter"
 	"tiltyard/shared/index/inverted"
 	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
@@ -101,19 +102,22 @@ func (w *Work) Partitions() int { return len(w.pieces) }
 
 // Cut divides the work into at most n parts of about the same size. A partition is in one part.
 func (w *Work) Cut(n int64) [][]Partitions {
-	all, before := float64(w.Bytes()), int64(0)
+	sizes := make([]int64, len(w.pieces))
+	for i, p := range w.pieces {
+		sizes[i] = p.bytes
+	}
 	var parts [][]Partitions
-	for _, p := range w.pieces {
-		if begun := int64(len(parts)); begun == 0 || begun < n && float64(before) >= all*float64(begun)/float64(n) {
-			parts = append(parts, nil)
+	from := 0
+	for _, end := range scatter.Cut(sizes, n) {
+		var part []Partitions
+		for _, p := range w.pieces[from:end] {
+			if len(part) == 0 || part[len(part)-1].Segment != p.segment {
+				part = append(part, Partitions{Segment: p.segment})
+			}
+			last := &part[len(part)-1]
+			last.Places = append(last.Places, p.place)
 		}
-		part := &parts[len(parts)-1]
-		if len(*part) == 0 || (*part)[len(*part)-1].Segment != p.segment {
-			*part = append(*part, Partitions{Segment: p.segment})
-		}
-		last := &(*part)[len(*part)-1]
-		last.Places = append(last.Places, p.place)
-		before += p.bytes
+		parts, from = append(parts, part), end
 	}
 	return parts
 }
