@@ -68,7 +68,7 @@ func (p *partition) checkFrequency(documents int64) error {
 // frequencies returns the document frequencies of terms, 0 for a term that the partition lacks. Those that are not cached
 // are read together.
 func (p *partition) frequencies(ctx context.Context, terms []string) ([]int64, error) {
-	numbers, err := p.numbers(ctx, terms)
+	numbers, err := p.Numbers(ctx, terms)
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,9 @@ const maxPartitions = 1 << 12
 // maxReads bounds the partitions that are read in parallel.
 const maxReads = 16
 
+// contextSteps is the number of steps between checks of the context.
+const contextSteps = 1 << 12
+
 // A Reader searches one segment. It is safe for concurrent use.
 type Reader struct {
 	// Params are the parameters of the tokenizer, as JSON; empty if the segment has none.
@@ -313,7 +316,7 @@ func (r *Reader) Lengths(ctx context.Context, yield func(rows []uint64, lengths 
 // Terms calls yield with each term of each partition. term is good until yield returns.
 func (r *Reader) Terms(ctx context.Context, yield func(term []byte) error) error {
 	for _, p := range r.partitions {
-		if err := p.terms.each(ctx, yield); err != nil {
+		if err := p.terms.Each(ctx, yield); err != nil {
 			return fmt.Errorf("%s: %w", p.name("tokens"), err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/indextest"
+	"tiltyard/shared/index/inverted/fst"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/storage/objectstore"
@@ -320,30 +321,26 @@ func FuzzBlock(f *testing.F) {
 	})
 }
 
-func FuzzAutomaton(f *testing.F) {
+func FuzzPagedAutomaton(f *testing.F) {
 	segments, _, _ := native(f)
 	for _, segment := range segments {
-		r, err := Open(f.Context(), segment, Expected{})
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(slices.Concat(r.partitions[0].terms.(*automaton).data, make([]byte, 20)), "w1")
+		f.Add(nativeTerms(f, segment), "w1")
 	}
 	f.Fuzz(func(t *testing.T, data []byte, term string) {
-		a, err := newAutomaton(data)
+		a, err := fst.New(data)
 		if err != nil {
 			return
 		}
-		want, wantErr := a.numbers(t.Context(), []string{term})
+		want, wantErr := a.Numbers(t.Context(), []string{term})
 		paged := pagedOf(t, data, 0)
-		got, gotErr := paged.numbers(t.Context(), []string{term})
+		got, gotErr := paged.Numbers(t.Context(), []string{term})
 		if !slices.Equal(got, want) || (gotErr == nil) != (wantErr == nil) {
 			t.Fatalf("%q in blocks: got %v, %v; want %v, %v", term, got, gotErr, want, wantErr)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		count := 0
-		_ = a.each(ctx, func([]byte) error {
+		_ = a.Each(ctx, func([]byte) error {
 			if count++; count > 1000 {
 				return io.EOF
 			}

@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/fulltext"
+	"tiltyard/shared/index/inverted/fst"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/process/memory"
@@ -92,7 +93,7 @@ type mergedPart struct {
 	start     uint32 // the number that its first document gets
 	count     uint32 // documents
 
-	terms   *walk
+	terms   *fst.Walk
 	lists   *postingFile
 	blocks  *index.Blocks
 	columns []arrow.Array // of the rows that are at hand
@@ -107,7 +108,7 @@ func (m *merger) release(cancel func()) {
 			s.blocks.Stop()
 		}
 		if s.terms != nil {
-			s.terms.held.Release()
+			s.terms.Close()
 		}
 	}
 	m.terms.Close()
@@ -166,8 +167,8 @@ func (s *mergedPart) openLists(ctx context.Context, block int64) error {
 	if err != nil {
 		return err
 	}
-	terms := kept.(*automaton)
-	s.terms = terms.walk(math.MaxInt)
+	terms := kept.(*fst.Automaton)
+	s.terms = terms.Walk(math.MaxInt)
 	if file, err = s.open(ctx, s.names.name("invert")); err != nil {
 		return err
 	}
@@ -178,8 +179,8 @@ func (s *mergedPart) openLists(ctx context.Context, block int64) error {
 	if s.lists.coding != s.of.coding || placed && (!s.lists.streams || !s.lists.packed) {
 		return fmt.Errorf("%w: posting lists in another form than the index has", lance.ErrCorrupt)
 	}
-	if s.lists.rows() != terms.terms {
-		return fmt.Errorf("%w: %d posting lists of %d terms", lance.ErrCorrupt, s.lists.rows(), terms.terms)
+	if s.lists.rows() != terms.Terms {
+		return fmt.Errorf("%w: %d posting lists of %d terms", lance.ErrCorrupt, s.lists.rows(), terms.Terms)
 	}
 	names := []string{"_posting", "_length"}
 	if placed {
@@ -195,19 +196,19 @@ func (s *mergedPart) openLists(ctx context.Context, block int64) error {
 
 // next moves to the next term, and reports whether there is one.
 func (s *mergedPart) next(ctx context.Context) (bool, error) {
-	n := s.terms.found
-	more, err := s.terms.next(ctx)
+	n := s.terms.Found
+	more, err := s.terms.Next(ctx)
 	if err != nil {
 		return false, err
 	}
 	if !more {
-		if s.terms.found != s.lists.rows() {
-			return false, fmt.Errorf("%w: %d terms of %d", lance.ErrCorrupt, s.terms.found, s.lists.rows())
+		if s.terms.Found != s.lists.rows() {
+			return false, fmt.Errorf("%w: %d terms of %d", lance.ErrCorrupt, s.terms.Found, s.lists.rows())
 		}
 		return false, nil
 	}
-	if s.terms.number != uint64(n) {
-		return false, fmt.Errorf("%w: term %d has the number %d", lance.ErrCorrupt, n, s.terms.number)
+	if s.terms.Number != uint64(n) {
+		return false, fmt.Errorf("%w: term %d has the number %d", lance.ErrCorrupt, n, s.terms.Number)
 	}
 	if s.columns == nil || n == s.from+int64(s.columns[0].Len()) {
 		if s.columns != nil {
@@ -225,7 +226,7 @@ func (s *mergedPart) next(ctx context.Context) (bool, error) {
 
 // list returns the posting list of the term, in the memory of the columns.
 func (s *mergedPart) list() (*posting, error) {
-	row := int(s.terms.found - 1 - s.from)
+	row := int(s.terms.Found - 1 - s.from)
 	blocks, err := binaryLists(s.columns[0])
 	if err != nil {
 		return nil, err
@@ -260,7 +261,7 @@ func (m *merger) writeLists(ctx, reading context.Context) (tokens, error) {
 	m.block = block{documents: make([]uint32, 0, maxBlock), frequencies: make([]uint32, 0, maxBlock)}
 	e := newListEncoder(m.coding, corpus{documents: len(m.lengths), average: float32(m.total) / float32(len(m.lengths))}, m.params.WithPosition)
 	var t tokens
-	terms, postings := newAutomatonBuilder(), int64(0)
+	terms, postings := fst.NewBuilder(), int64(0)
 	write := func() error {
 		if len(e.counts) == 0 {
 			return nil
@@ -272,9 +273,9 @@ func (m *merger) writeLists(ctx, reading context.Context) (tokens, error) {
 		return file.Write(ctx, e.rows(schema))
 	}
 	err = m.each(reading, func(term []byte, having []*mergedPart) error {
-		terms.add(string(term))
+		terms.Add(string(term))
 		t.count, t.bytes = t.count+1, t.bytes+uint64(len(term))
-		if err := m.writeList(ctx, e, having, int64(cap(terms.out))); err != nil {
+		if err := m.writeList(ctx, e, having, terms.Bytes()); err != nil {
 			return fmt.Errorf("term %d: %w", t.count-1, err)
 		}
 		if postings += int64(e.count); e.bytes() < writtenBytes {
@@ -288,7 +289,7 @@ func (m *merger) writeLists(ctx, reading context.Context) (tokens, error) {
 	if err != nil {
 		return t, err
 	}
-	t.automaton = terms.finish()
+	t.automaton = terms.Finish()
 	return t, file.Close(ctx)
 }
 
@@ -311,8 +312,8 @@ func (m *merger) each(ctx context.Context, f func(term []byte, having []*mergedP
 	var having []*mergedPart
 	var term []byte
 	for len(left) > 0 {
-		having, term = having[:0], append(term[:0], left[0].terms.term...)
-		for len(left) > 0 && string(left[0].terms.term) == string(term) {
+		having, term = having[:0], append(term[:0], left[0].terms.Term...)
+		for len(left) > 0 && string(left[0].terms.Term) == string(term) {
 			having = append(having, heap.Pop(&left).(*mergedPart))
 		}
 		if err := f(term, having); err != nil {
@@ -337,7 +338,7 @@ type byTerm []*mergedPart
 func (b byTerm) Len() int { return len(b) }
 
 func (b byTerm) Less(i, j int) bool {
-	one, other := b[i].terms.term, b[j].terms.term
+	one, other := b[i].terms.Term, b[j].terms.Term
 	if string(one) != string(other) {
 		return string(one) < string(other)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/index/indextest"
+	"tiltyard/shared/index/inverted/fst"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/process/memory"
 	"tiltyard/shared/storage/objectstore"
@@ -32,13 +33,13 @@ func many(t testing.TB, blockSize, count int, every ...int) indextest.Output {
 	}
 	p := plain(blockSize, false)
 	e := newListEncoder(coding{block: blockSize, varint: true}, corpus{documents: count, average: float32(total) / float32(count)}, false)
-	terms, named := newAutomatonBuilder(), map[string]int{}
+	terms, named := fst.NewBuilder(), map[string]int{}
 	for _, step := range every {
 		named[fmt.Sprint("every", step)] = step
 	}
 	for _, term := range slices.Sorted(maps.Keys(named)) {
 		step := named[term]
-		terms.add(term)
+		terms.Add(term)
 		e.begin(uint32((count + step - 1) / step))
 		for i := 0; i < count; i += step {
 			e.document(uint32(i), 1+max(random.Uint32N(100), 97)-97, lengths[i])
@@ -55,7 +56,7 @@ func many(t testing.TB, blockSize, count int, every ...int) indextest.Output {
 	docs := documentSchema(total, false)
 	for _, err := range []error{
 		writeFile(t.Context(), out, names.name("invert"), e.rows(schema)),
-		writeTokens(t.Context(), out, names, tokens{automaton: terms.finish(), count: uint32(len(every)), bytes: 1}),
+		writeTokens(t.Context(), out, names, tokens{automaton: terms.Finish(), count: uint32(len(every)), bytes: 1}),
 		writeFile(t.Context(), out, names.name("docs"), array.NewRecordBatch(docs, []arrow.Array{uint64s(rows), uint32s(lengths)}, int64(count))),
 		Describe(t.Context(), &p, []uint64{0}, out),
 	} {

@@ -74,8 +74,8 @@ func (p *partition) openPostings(ctx context.Context) (*postingFile, error) {
 var errNotKept = errors.New("not kept")
 
 // numbers returns the numbers of terms, and -1 for a term that the partition lacks.
-func (p *partition) numbers(ctx context.Context, terms []string) ([]int64, error) {
-	numbers, err := p.terms.numbers(ctx, terms)
+func (p *partition) Numbers(ctx context.Context, terms []string) ([]int64, error) {
+	numbers, err := p.terms.Numbers(ctx, terms)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name("tokens"), err)
 	}
@@ -90,7 +90,7 @@ func (p *partition) numbers(ctx context.Context, terms []string) ([]int64, error
 // lists returns the posting lists of terms, nil for a term without documents. Lists that are not cached are
 // read together.
 func (p *partition) lists(ctx context.Context, terms []string, positions bool) ([]*posting, error) {
-	numbers, err := p.numbers(ctx, terms)
+	numbers, err := p.Numbers(ctx, terms)
 	if err != nil {
 		return nil, err
 	}

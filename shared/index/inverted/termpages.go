@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/inverted/fst"
 	"tiltyard/shared/lance/datafile"
 )
 
@@ -17,12 +18,8 @@ import (
 // wholeTermBytes is the size of the file of terms up to which a search reads it as a whole, by one round of requests.
 const wholeTermBytes = 4 << 20
 
-// termBlock is the size of a block of an automaton, and mostNode that of the largest node: 256 steps with a target and an
-// output of eight bytes each, their bytes, the table of a large node, and four numbers.
-const (
-	termBlock = 64 << 10
-	mostNode  = 256*(8+8+1) + 256 + 8 + 3
-)
+// termBlock is the size of a block of an automaton.
+const termBlock = 64 << 10
 
 // A pagedAutomaton is an automaton that is read block by block.
 type pagedAutomaton struct {
@@ -33,7 +30,7 @@ type pagedAutomaton struct {
 
 // termPages is what is cached of a paged automaton, besides its blocks.
 type termPages struct {
-	automaton
+	fst.Automaton
 	name  string // of the file
 	place datafile.Span
 	end   int64 // of the nodes
@@ -48,15 +45,15 @@ func readTermPages(ctx context.Context, name string, files index.Files, file *da
 	if err != nil {
 		return nil, err
 	}
-	placed, err := file.Placed(ctx, c.Fields[0], firstNode, termBlock+footerBytes)
-	if placed == nil || err != nil || placed.Size < firstNode+footerBytes {
+	placed, err := file.Placed(ctx, c.Fields[0], fst.HeaderBytes, termBlock+fst.FooterBytes)
+	if placed == nil || err != nil || placed.Size < fst.HeaderBytes+fst.FooterBytes {
 		return nil, err
 	}
-	a, end, err := parseEdges(placed.First, placed.Last, placed.Size)
+	a, end, err := fst.ParseEdges(placed.First, placed.Last, placed.Size)
 	if err != nil {
 		return nil, err
 	}
-	p := &termPages{automaton: *a, name: name, place: placed.Span, end: end}
+	p := &termPages{Automaton: *a, name: name, place: placed.Span, end: end}
 	last := (end - 1) / termBlock
 	if from := last*termBlock - (placed.Size - int64(len(placed.Last))); from >= 0 {
 		_, err = p.keep(files, last, placed.Last[from:int64(len(placed.Last))-(placed.Size-end)])
@@ -73,16 +70,16 @@ func (p *termPages) keep(files index.Files, block int64, bytes []byte) ([]byte, 
 	return kept.([]byte), nil
 }
 
-// numbers implements dictionary. All terms advance together, as far as there are blocks; then the next blocks of all terms
+// Numbers implements dictionary. All terms advance together, as far as there are blocks; then the next blocks of all terms
 // are read by one round of requests.
-func (p *pagedAutomaton) numbers(ctx context.Context, terms []string) ([]int64, error) {
-	ways, blocks := make([]way, len(terms)), termBlocks{of: p, held: map[int64][]byte{}}
+func (p *pagedAutomaton) Numbers(ctx context.Context, terms []string) ([]int64, error) {
+	ways, blocks := make([]fst.Way, len(terms)), termBlocks{of: p, held: map[int64][]byte{}}
 	for i := range ways {
-		ways[i].address = p.root
+		ways[i] = p.Begin()
 	}
 	for {
 		for i := range ways {
-			if err := ways[i].advance(&p.automaton, terms[i], blocks.before); err != nil {
+			if err := ways[i].Advance(&p.Automaton, terms[i], blocks.before); err != nil {
 				return nil, err
 			}
 		}
@@ -95,13 +92,13 @@ func (p *pagedAutomaton) numbers(ctx context.Context, terms []string) ([]int64, 
 	}
 	all := make([]int64, len(terms))
 	for i := range ways {
-		all[i] = ways[i].result()
+		all[i] = ways[i].Number()
 	}
 	return all, nil
 }
 
-// each implements dictionary. It reads the whole automaton.
-func (p *pagedAutomaton) each(ctx context.Context, yield func(term []byte) error) error {
+// Each implements dictionary. It reads the whole automaton.
+func (p *pagedAutomaton) Each(ctx context.Context, yield func(term []byte) error) error {
 	whole, err := p.files.Keep(p.name+" all terms", func() (any, int64, error) {
 		d, bytes, err := readDictionary(ctx, p.file, automatonForm)
 		return d, bytes, err
@@ -109,7 +106,7 @@ func (p *pagedAutomaton) each(ctx context.Context, yield func(term []byte) error
 	if err != nil {
 		return err
 	}
-	return whole.(dictionary).each(ctx, yield)
+	return whole.(dictionary).Each(ctx, yield)
 }
 
 // termBlocks are the blocks of an automaton that a search has.
@@ -121,21 +118,21 @@ type termBlocks struct {
 
 // before returns the bytes up to an address, at least those of its node. If a block of them is missing, ok is false, and
 // read reads it.
-func (b *termBlocks) before(address int) (s stretch, ok bool) {
+func (b *termBlocks) before(address int) (s fst.Stretch, ok bool) {
 	if address == 0 {
-		return stretch{}, true // the empty node
+		return fst.Stretch{}, true // the empty node
 	}
-	from := max(firstNode, address+1-mostNode)
+	from := max(fst.HeaderBytes, address+1-fst.MostNode)
 	first, last := int64(from/termBlock), int64(address/termBlock)
 	ok = b.has(last)
 	if first < last && !b.has(first) || !ok {
-		return stretch{}, false
+		return fst.Stretch{}, false
 	}
 	if first == last {
-		return stretch{data: b.held[last], from: int(last * termBlock)}, true
+		return fst.Stretch{Data: b.held[last], From: int(last * termBlock)}, true
 	}
 	before := b.held[first][from-int(first*termBlock):]
-	return stretch{data: slices.Concat(before, b.held[last][:address+1-int(last*termBlock)]), from: from}, true
+	return fst.Stretch{Data: slices.Concat(before, b.held[last][:address+1-int(last*termBlock)]), From: from}, true
 }
 
 // has reports whether a block is there, and otherwise notes that it is missing.

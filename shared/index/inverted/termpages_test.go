@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/index/indextest"
+	"tiltyard/shared/index/inverted/fst"
 )
 
 // words returns n different terms as numerous texts have them: most are rare, of letters as frequent as those of a language.
@@ -30,11 +31,11 @@ func words(n int) []string {
 
 // encodedTerms returns the automaton of terms.
 func encodedTerms(terms []string) []byte {
-	b := newAutomatonBuilder()
+	b := fst.NewBuilder()
 	for _, term := range terms {
-		b.add(term)
+		b.Add(term)
 	}
-	return b.finish()
+	return b.Finish()
 }
 
 // pagedOf returns an automaton that is read in blocks, of which some are kept.
@@ -63,7 +64,7 @@ func pagedOf(t testing.TB, data []byte, keep int64) *pagedAutomaton {
 func TestPagedTermsAreTheSame(t *testing.T) {
 	terms := words(300_000)
 	data := encodedTerms(terms)
-	whole, err := newAutomaton(data)
+	whole, err := fst.New(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,17 +79,17 @@ func TestPagedTermsAreTheSame(t *testing.T) {
 			term := terms[random.IntN(len(terms))]
 			asked = append(asked, term, term+"q", term[:len(term)-1])
 		}
-		want, err := whole.numbers(t.Context(), asked)
+		want, err := whole.Numbers(t.Context(), asked)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := paged.numbers(t.Context(), asked)
+		got, err := paged.Numbers(t.Context(), asked)
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("numbers of %q: got %v, %v; want %v", asked, got, err, want)
 		}
 	}
 	var all []string
-	if err := paged.each(t.Context(), func(term []byte) error { all = append(all, string(term)); return nil }); err != nil || !slices.Equal(all, terms) {
+	if err := paged.Each(t.Context(), func(term []byte) error { all = append(all, string(term)); return nil }); err != nil || !slices.Equal(all, terms) {
 		t.Fatalf("got %d terms, %v; want %d", len(all), err, len(terms))
 	}
 }
@@ -102,9 +103,9 @@ func TestPagedTermsReadFewBlocks(t *testing.T) {
 	rounds, blocks := 0, 0
 	for range tries {
 		clear(paged.files.(indextest.Folder).Kept.Values)
-		b, w := termBlocks{of: paged, held: map[int64][]byte{}}, way{address: paged.root}
+		b, w := termBlocks{of: paged, held: map[int64][]byte{}}, paged.Begin()
 		for term := terms[random.IntN(len(terms))]; ; rounds++ {
-			if err := w.advance(&paged.automaton, term, b.before); err != nil {
+			if err := w.Advance(&paged.Automaton, term, b.before); err != nil {
 				t.Fatal(err)
 			}
 			if len(b.missing) == 0 {

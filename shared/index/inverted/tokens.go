@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/inverted/fst"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 )
@@ -17,11 +18,11 @@ const maxTerms = 1<<32 - 1
 
 // A dictionary has the terms of a partition. The number of a term is the row of its postings.
 type dictionary interface {
-	// numbers returns the numbers of terms, and -1 for those that are not in it.
-	numbers(ctx context.Context, terms []string) ([]int64, error)
-	// each calls yield with each term in the order of their bytes. term is good until yield
+	// Numbers returns the numbers of terms, and -1 for those that are not in it.
+	Numbers(ctx context.Context, terms []string) ([]int64, error)
+	// Each calls yield with each term in the order of their bytes. term is good until yield
 	// returns.
-	each(ctx context.Context, yield func(term []byte) error) error
+	Each(ctx context.Context, yield func(term []byte) error) error
 }
 
 // The forms of the terms of a partition, by their names in the metadata of the segment.
@@ -75,7 +76,7 @@ func readDictionary(ctx context.Context, file *datafile.File, format string) (di
 		if !ok || bytes.IsNull(0) {
 			return nil, 0, fmt.Errorf("%w: terms of type %s", lance.ErrCorrupt, read[0].DataType())
 		}
-		a, err := newAutomaton(bytes.Value(0))
+		a, err := fst.New(bytes.Value(0))
 		return a, int64(len(bytes.Value(0))), err
 	case "", sortedForm:
 		return readSorted(ctx, file)
@@ -112,8 +113,8 @@ func readSorted(ctx context.Context, file *datafile.File) (dictionary, int64, er
 	return &sorted{terms: terms, ids: numbers.Uint32Values()}, int64(terms.Data().SizeInBytes() + numbers.Data().SizeInBytes()), nil
 }
 
-// numbers finds terms by binary search.
-func (s *sorted) numbers(_ context.Context, terms []string) ([]int64, error) {
+// Numbers finds terms by binary search.
+func (s *sorted) Numbers(_ context.Context, terms []string) ([]int64, error) {
 	all := make([]int64, len(terms))
 	for i, term := range terms {
 		row := sort.Search(s.terms.Len(), func(row int) bool { return s.terms.Value(row) >= term })
@@ -124,8 +125,8 @@ func (s *sorted) numbers(_ context.Context, terms []string) ([]int64, error) {
 	return all, nil
 }
 
-// each yields the terms in order.
-func (s *sorted) each(ctx context.Context, yield func(term []byte) error) error {
+// Each yields the terms in order.
+func (s *sorted) Each(ctx context.Context, yield func(term []byte) error) error {
 	for i := range s.terms.Len() {
 		if i%contextSteps == 0 && ctx.Err() != nil {
 			return ctx.Err()

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/inverted/fst"
 	"tiltyard/shared/process/memory"
 )
 
@@ -111,7 +112,7 @@ func (w *partitionWriter) writeLists(ctx context.Context, all []termOf) (tokens,
 		return tokens{}, err
 	}
 	var t tokens
-	terms := newAutomatonBuilder()
+	terms := fst.NewBuilder()
 	encoders := make([]*listEncoder, runtime.GOMAXPROCS(0))
 	for i := range encoders {
 		encoders[i] = newListEncoder(w.coding, w.corpus, w.placed)
@@ -137,7 +138,7 @@ func (w *partitionWriter) writeLists(ctx context.Context, all []termOf) (tokens,
 		if err := group.Wait(); err != nil {
 			return t, err
 		}
-		need = before + int64(cap(terms.out))
+		need = before + terms.Bytes()
 		for _, e := range used {
 			need, w.bytes = need+e.bytes(), w.bytes+e.bytes()
 		}
@@ -150,7 +151,7 @@ func (w *partitionWriter) writeLists(ctx context.Context, all []termOf) (tokens,
 			}
 		}
 	}
-	t.automaton = terms.finish()
+	t.automaton = terms.Finish()
 	return t, file.Close(ctx)
 }
 
@@ -182,9 +183,9 @@ func (w *partitionWriter) each(chunk []termOf, f func(term string, parts []termO
 }
 
 // name gives the terms of a chunk their numbers.
-func (w *partitionWriter) name(terms *automatonBuilder, t *tokens, chunk []termOf) {
+func (w *partitionWriter) name(terms *fst.Builder, t *tokens, chunk []termOf) {
 	_ = w.each(chunk, func(term string, _ []termOf) error {
-		terms.add(term)
+		terms.Add(term)
 		t.count++
 		t.bytes += uint64(len(term))
 		return nil

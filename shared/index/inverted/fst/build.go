@@ -1,4 +1,4 @@
-package inverted
+package fst
 
 import (
 	"encoding/binary"
@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// An automatonBuilder builds an automaton from terms in byte order, numbered 0, 1, 2 … Numbers only grow,
+// A Builder builds an automaton from terms in byte order, numbered 0, 1, 2 … Numbers only grow,
 // so an output once placed on a path never has to be moved: each new step carries the difference to the
 // number of its term, and final nodes carry none.
-type automatonBuilder struct {
+type Builder struct {
 	out   []byte
 	path  []building // nodes of the last term; the next term completes the deeper ones
 	depth int        // nodes of path in use, without the root
@@ -29,21 +29,22 @@ type building struct {
 }
 
 const (
-	automatonVersion = 3
-	noAddress        = 1 // is the address of no node
+	writtenVersion = 3
+	noAddress      = 1 // is the address of no node
 	// maxKnownNodes bounds the written nodes that are remembered for reuse.
 	maxKnownNodes = 1 << 16
 )
 
-func newAutomatonBuilder() *automatonBuilder {
-	b := &automatonBuilder{path: make([]building, 1), known: map[string]int{}, last: noAddress}
-	b.out = binary.LittleEndian.AppendUint64(b.out, automatonVersion)
+// NewBuilder returns a builder without terms.
+func NewBuilder() *Builder {
+	b := &Builder{path: make([]building, 1), known: map[string]int{}, last: noAddress}
+	b.out = binary.LittleEndian.AppendUint64(b.out, writtenVersion)
 	b.out = binary.LittleEndian.AppendUint64(b.out, 0)
 	return b
 }
 
-// add adds a term, which must be greater than all before it.
-func (b *automatonBuilder) add(term string) {
+// Add adds a term, which must be greater than all before it.
+func (b *Builder) Add(term string) {
 	common := 0
 	for common < len(term) && common < len(b.term) && term[common] == b.term[common] {
 		common++
@@ -70,30 +71,33 @@ func (b *automatonBuilder) add(term string) {
 }
 
 // freeze writes the nodes of the last term that are deeper than depth.
-func (b *automatonBuilder) freeze(depth int) {
+func (b *Builder) freeze(depth int) {
 	for ; b.depth > depth; b.depth-- {
 		steps := b.path[b.depth-1].steps
 		steps[len(steps)-1].to = b.write(&b.path[b.depth])
 	}
 }
 
-// finish returns the automaton.
-func (b *automatonBuilder) finish() []byte {
+// Bytes returns the size of what was written so far, in memory.
+func (b *Builder) Bytes() int64 { return int64(cap(b.out)) }
+
+// Finish returns the automaton.
+func (b *Builder) Finish() []byte {
 	b.freeze(0)
 	root := b.write(&b.path[0])
 	b.out = binary.LittleEndian.AppendUint64(b.out, b.terms)
 	b.out = binary.LittleEndian.AppendUint64(b.out, uint64(root))
-	return binary.LittleEndian.AppendUint32(b.out, maskedChecksum(b.out))
+	return binary.LittleEndian.AppendUint32(b.out, Checksum(b.out))
 }
 
-// maskedChecksum is the checksum at the end of an automaton.
-func maskedChecksum(data []byte) uint32 {
+// Checksum is the checksum at the end of an automaton.
+func Checksum(data []byte) uint32 {
 	sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
 	return (sum>>15 | sum<<17) + 0xa282ead8
 }
 
 // write writes a node, or reuses an equal one, and returns its address.
-func (b *automatonBuilder) write(n *building) int {
+func (b *Builder) write(n *building) int {
 	if n.final && len(n.steps) == 0 {
 		return 0
 	}
@@ -123,7 +127,7 @@ func (b *automatonBuilder) write(n *building) int {
 }
 
 // writeStep writes a node with one step.
-func (b *automatonBuilder) writeStep(s step) {
+func (b *Builder) writeStep(s step) {
 	start := len(b.out)
 	form := byte(0xc0)
 	if s.to != b.last || s.output != 0 {
@@ -148,7 +152,7 @@ func (b *automatonBuilder) writeStep(s step) {
 const maxCommonInput = 63
 
 // writeSteps writes a node of any number of steps.
-func (b *automatonBuilder) writeSteps(n *building) {
+func (b *Builder) writeSteps(n *building) {
 	start, outputs, targets := len(b.out), 0, 0
 	for _, s := range n.steps {
 		outputs = max(outputs, byteWidth(s.output))
@@ -202,7 +206,7 @@ func distanceTo(start, address int) uint64 {
 }
 
 // number writes a number of some bytes, the lowest first.
-func (b *automatonBuilder) number(value uint64, width int) {
+func (b *Builder) number(value uint64, width int) {
 	for range width {
 		b.out = append(b.out, byte(value))
 		value >>= 8

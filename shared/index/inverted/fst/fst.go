@@ -1,4 +1,6 @@
-package inverted
+// Package fst reads and writes finite state transducers from terms to numbers, in the format of the Rust crate fst: the
+// dictionary of a text index. An [Automaton] may be in memory, or be read in parts by whoever has the bytes ([Way]).
+package fst
 
 import (
 	"context"
@@ -8,7 +10,7 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// An automaton is a finite state transducer from terms to numbers, in the format of the Rust crate fst.
+// An Automaton is a finite state transducer from terms to numbers.
 // Each term is a path through a graph of nodes, and the numbers along the path add up to the number of the
 // term.
 //
@@ -26,25 +28,30 @@ import (
 //	0f  several steps; f is set if a term ends here
 //
 // Source: raw/node.rs and raw/mod.rs of crate fst 0.4.
-type automaton struct {
-	data    []byte // without the footer; nil if it is paged
+type Automaton struct {
+	Terms int64 // their number
+	root  int   // address
+
+	data    []byte // without the footer; nil if it is read in parts
 	version uint64
-	terms   int64
-	root    int
 }
 
-// footerBytes is the size of the longest footer.
-const footerBytes = 20
+// maxTerms bounds the terms: their numbers have 32 bits.
+const maxTerms = 1<<32 - 1
 
-// firstNode is below the address of any node but the empty final node, whose address is 0.
-const firstNode = 16
+// FooterBytes is the size of the longest footer.
+const FooterBytes = 20
 
-// newAutomaton returns the automaton in some bytes.
-func newAutomaton(data []byte) (*automaton, error) {
-	if len(data) < firstNode {
+// HeaderBytes is the size of what is before the nodes. All have higher addresses, but the empty final node, whose address
+// is 0.
+const HeaderBytes = 16
+
+// New returns the automaton in some bytes. The error is lance.ErrCorrupt or lance.ErrUnsupported.
+func New(data []byte) (*Automaton, error) {
+	if len(data) < HeaderBytes {
 		return nil, fmt.Errorf("%w: terms in %d bytes", lance.ErrCorrupt, len(data))
 	}
-	a, end, err := parseEdges(data[:firstNode], data, int64(len(data)))
+	a, end, err := ParseEdges(data[:HeaderBytes], data, int64(len(data)))
 	if err != nil {
 		return nil, err
 	}
@@ -52,26 +59,26 @@ func newAutomaton(data []byte) (*automaton, error) {
 	return a, nil
 }
 
-// parseEdges validates the header and the footer of an automaton of size bytes, without its nodes, which are validated when
-// they are read. last has its last footerBytes or more. end is where the footer begins.
-func parseEdges(header, last []byte, size int64) (a *automaton, end int64, err error) {
+// ParseEdges validates the header and the footer of an automaton of size bytes, without its nodes, which are validated when
+// they are read. last has its last FooterBytes or more. end is where the footer begins.
+func ParseEdges(header, last []byte, size int64) (a *Automaton, end int64, err error) {
 	footer := 16
-	a = &automaton{version: binary.LittleEndian.Uint64(header)}
+	a = &Automaton{version: binary.LittleEndian.Uint64(header)}
 	switch {
 	case a.version < 1 || a.version > 3:
 		return nil, 0, fmt.Errorf("%w: terms in an automaton of version %d", lance.ErrUnsupported, a.version)
 	case a.version == 3:
 		footer += 4
 	}
-	if end = size - int64(footer); end <= firstNode {
+	if end = size - int64(footer); end <= HeaderBytes {
 		return nil, 0, fmt.Errorf("%w: terms in %d bytes", lance.ErrCorrupt, size)
 	}
 	at := len(last) - footer
 	terms, root := binary.LittleEndian.Uint64(last[at:]), binary.LittleEndian.Uint64(last[at+8:])
-	if terms > maxTerms || root >= uint64(end) || root > 0 && root < firstNode {
+	if terms > maxTerms || root >= uint64(end) || root > 0 && root < HeaderBytes {
 		return nil, 0, fmt.Errorf("%w: %d terms from address %d of %d bytes", lance.ErrCorrupt, terms, root, size)
 	}
-	a.terms, a.root = int64(terms), int(root)
+	a.Terms, a.root = int64(terms), int(root)
 	return a, end, nil
 }
 
@@ -93,31 +100,35 @@ type step struct {
 // counted from 1, instead of the byte.
 const commonInputs = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHGWUV,YKJZXQ;)(~[]$!'*@"
 
-// A stretch is a part of the bytes of an automaton.
-type stretch struct {
-	data []byte
-	from int // address of the first byte
+// A Stretch is a part of the bytes of an automaton.
+type Stretch struct {
+	Data []byte
+	From int // address of the first byte
 }
 
+// MostNode is the size of the largest node: 256 steps with a target and an output of eight bytes each, their bytes, the table
+// of a large node, and four numbers.
+const MostNode = 256*(8+8+1) + 256 + 8 + 3
+
 // node decodes the node at an address of an automaton that is in memory.
-func (a *automaton) node(address int, n *node) error {
-	return a.nodeIn(stretch{data: a.data}, address, n)
+func (a *Automaton) node(address int, n *node) error {
+	return a.nodeIn(Stretch{Data: a.data}, address, n)
 }
 
 // nodeIn decodes the node at an address. The bytes of the node are in s.
-func (a *automaton) nodeIn(s stretch, address int, n *node) error {
+func (a *Automaton) nodeIn(s Stretch, address int, n *node) error {
 	n.final, n.finalOutput, n.steps = false, 0, n.steps[:0]
 	if address == 0 {
 		n.final = true
 		return nil
 	}
-	r := &backwards{stretch: s, at: address, low: max(firstNode, s.from)}
+	r := &backwards{Stretch: s, at: address, low: max(HeaderBytes, s.From)}
 	head := r.byte()
 	switch head >> 6 {
 	case 3:
 		on := r.input(head)
 		n.steps = append(n.steps, step{on: on, to: r.at})
-		if r.at < firstNode {
+		if r.at < HeaderBytes {
 			r.bad = true
 		}
 	case 2:
@@ -143,7 +154,7 @@ func (a *automaton) nodeIn(s stretch, address int, n *node) error {
 const indexedSteps = 32
 
 // several decodes a node of several steps.
-func (a *automaton) several(r *backwards, head byte, n *node) {
+func (a *Automaton) several(r *backwards, head byte, n *node) {
 	n.final = head&0x40 != 0
 	count := int(head & 0x3f)
 	if count == 0 {
@@ -178,18 +189,18 @@ func (a *automaton) several(r *backwards, head byte, n *node) {
 // backwards reads bytes from the end of a node to its beginning. at is the address of the next byte, and low the least that
 // it may be.
 type backwards struct {
-	stretch
+	Stretch
 	at, low int
 	bad     bool
 }
 
 func (r *backwards) byte() byte {
-	if r.at < r.low || r.at-r.from >= len(r.data) {
+	if r.at < r.low || r.at-r.From >= len(r.Data) {
 		r.bad = true
 		return 0
 	}
 	r.at--
-	return r.data[r.at+1-r.from]
+	return r.Data[r.at+1-r.From]
 }
 
 func (r *backwards) skip(n int) {
@@ -227,15 +238,15 @@ func (r *backwards) target(distance uint64) int {
 		return 0
 	}
 	first := uint64(r.at + 1)
-	if distance > first || first-distance < firstNode {
+	if distance > first || first-distance < HeaderBytes {
 		r.bad = true
 		return 0
 	}
 	return int(first - distance)
 }
 
-// A way is how far the search for a term has come. A new one is at the root.
-type way struct {
+// A Way is how far the search for a term has come.
+type Way struct {
 	address int
 	passed  int // bytes of the term before the address
 	number  uint64
@@ -243,8 +254,12 @@ type way struct {
 	found   bool // if it has ended: the automaton has the term, and number is its number
 }
 
-// advance follows a term until it has ended, or until has does not have the next node.
-func (w *way) advance(a *automaton, term string, has func(address int) (stretch, bool)) error {
+// Begin returns the way of a term, at the root.
+func (a *Automaton) Begin() Way { return Way{address: a.root} }
+
+// Advance follows a term until it has ended, or until has does not have the next node. has returns bytes before an address and
+// the byte at it, at least MostNode of them or all after the header; for the address 0, anything.
+func (w *Way) Advance(a *Automaton, term string, has func(address int) (Stretch, bool)) error {
 	var n node
 	for !w.ended {
 		in, ok := has(w.address)
@@ -268,21 +283,21 @@ func (w *way) advance(a *automaton, term string, has func(address int) (stretch,
 	return nil
 }
 
-// numbers implements dictionary.
-func (a *automaton) numbers(_ context.Context, terms []string) ([]int64, error) {
+// Numbers returns the numbers of terms, and -1 for those that are not in it.
+func (a *Automaton) Numbers(_ context.Context, terms []string) ([]int64, error) {
 	all := make([]int64, len(terms))
 	for i, term := range terms {
-		w := way{address: a.root}
-		if err := w.advance(a, term, func(int) (stretch, bool) { return stretch{data: a.data}, true }); err != nil {
+		w := a.Begin()
+		if err := w.Advance(a, term, func(int) (Stretch, bool) { return Stretch{Data: a.data}, true }); err != nil {
 			return nil, err
 		}
-		all[i] = w.result()
+		all[i] = w.Number()
 	}
 	return all, nil
 }
 
-// result returns the number of the term, or -1 if there is none.
-func (w *way) result() int64 {
+// Number returns the number of the term, or -1 if there is none.
+func (w *Way) Number() int64 {
 	if !w.found {
 		return -1
 	}

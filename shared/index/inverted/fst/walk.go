@@ -1,4 +1,4 @@
-package inverted
+package fst
 
 import (
 	"context"
@@ -14,28 +14,29 @@ const maxTermBytes = 1 << 16
 // contextSteps is the number of steps between checks of the context.
 const contextSteps = 1 << 12
 
-// each calls yield with each term in the order of their bytes. term is good until yield returns.
-func (a *automaton) each(ctx context.Context, yield func(term []byte) error) error {
-	w := a.walk(maxTermBytes)
-	defer w.held.Release()
+// Each calls yield with each term in the order of their bytes. term is good until yield returns.
+func (a *Automaton) Each(ctx context.Context, yield func(term []byte) error) error {
+	w := a.Walk(maxTermBytes)
+	defer w.Close()
 	for {
-		more, err := w.next(ctx)
+		more, err := w.Next(ctx)
 		if err != nil || !more {
 			return err
 		}
-		if err := yield(w.term); err != nil {
+		if err := yield(w.Term); err != nil {
 			return err
 		}
 	}
 }
 
-// A walk enumerates the terms of an automaton in order. The caller must release its memory at the end.
-type walk struct {
-	automaton *automaton
+// A Walk enumerates the terms of an automaton in order. The caller must close it at the end.
+type Walk struct {
+	Term   []byte // the current term
+	Number uint64 // of the current term
+	Found  int64  // terms so far
+
+	automaton *Automaton
 	longest   int
-	term      []byte // the current term
-	number    uint64 // of the current term
-	found     int64  // terms so far
 	path      []visit
 	depth     int // visits of path in use: one more than the bytes of the term
 	steps     int
@@ -55,15 +56,18 @@ const (
 	stepBytes  = 32
 )
 
-// walk begins a walk. A term with more bytes than longest is lance.ErrUnsupported.
-func (a *automaton) walk(longest int) *walk { return &walk{automaton: a, longest: longest} }
+// Walk begins a walk. A term with more bytes than longest is lance.ErrUnsupported.
+func (a *Automaton) Walk(longest int) *Walk { return &Walk{automaton: a, longest: longest} }
 
-// next moves to the next term in byte order, and reports whether there is one.
-func (w *walk) next(ctx context.Context) (bool, error) {
-	if w.automaton.terms == 0 {
+// Close releases the memory of the walk.
+func (w *Walk) Close() { w.held.Release() }
+
+// Next moves to the next term in byte order, and reports whether there is one.
+func (w *Walk) Next(ctx context.Context) (bool, error) {
+	if w.automaton.Terms == 0 {
 		return false, nil
 	}
-	if w.found == 0 && w.depth == 0 {
+	if w.Found == 0 && w.depth == 0 {
 		if isTerm, err := w.enter(ctx, w.automaton.root, 0); err != nil || isTerm {
 			return isTerm, err
 		}
@@ -72,16 +76,16 @@ func (w *walk) next(ctx context.Context) (bool, error) {
 		at := &w.path[w.depth-1]
 		if at.next == len(at.steps) {
 			if w.depth--; w.depth > 0 {
-				w.term = w.term[:w.depth-1]
+				w.Term = w.Term[:w.depth-1]
 			}
 			continue
 		}
 		s := at.steps[at.next]
 		at.next++
-		if len(w.term) >= w.longest {
+		if len(w.Term) >= w.longest {
 			return false, fmt.Errorf("%w: a term of more than %d bytes", lance.ErrUnsupported, w.longest)
 		}
-		w.term = append(w.term, s.on)
+		w.Term = append(w.Term, s.on)
 		if isTerm, err := w.enter(ctx, s.to, at.number+s.output); err != nil || isTerm {
 			return isTerm, err
 		}
@@ -90,7 +94,7 @@ func (w *walk) next(ctx context.Context) (bool, error) {
 }
 
 // enter goes to a node, and reports whether a term ends there.
-func (w *walk) enter(ctx context.Context, address int, number uint64) (isTerm bool, err error) {
+func (w *Walk) enter(ctx context.Context, address int, number uint64) (isTerm bool, err error) {
 	if w.steps++; w.steps%contextSteps == 0 && ctx.Err() != nil {
 		return false, ctx.Err()
 	}
@@ -111,14 +115,14 @@ func (w *walk) enter(ctx context.Context, address int, number uint64) (isTerm bo
 	w.depth++
 	if !at.final {
 		if len(at.steps) == 0 {
-			return false, fmt.Errorf("%w: a term of %d bytes does not end", lance.ErrCorrupt, len(w.term))
+			return false, fmt.Errorf("%w: a term of %d bytes does not end", lance.ErrCorrupt, len(w.Term))
 		}
 		return false, nil
 	}
-	if w.found++; w.found > w.automaton.terms {
-		return false, fmt.Errorf("%w: more terms than the %d that there are", lance.ErrCorrupt, w.automaton.terms)
+	if w.Found++; w.Found > w.automaton.Terms {
+		return false, fmt.Errorf("%w: more terms than the %d that there are", lance.ErrCorrupt, w.automaton.Terms)
 	}
-	w.number = number + at.finalOutput
+	w.Number = number + at.finalOutput
 	return true, nil
 }
 
