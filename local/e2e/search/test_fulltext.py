@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import time
 
 import lance
 import lance.query as q
@@ -477,3 +478,36 @@ def test_hybrid_search_of_the_async_client(hybrid, server, space):
     got = asyncio.run(ask())
     want = local.search(query_type="hybrid").vector([0.5] * 8).text("jumping foxes").limit(10).to_arrow()
     assert got["id"].to_pylist() == want["id"].to_pylist()
+
+
+@pytest.mark.embedded("builds an index of 300,000 texts, which is the same everywhere")
+def test_many_texts(server, outside, space):
+    """Of so many texts the service reads lengths, rows and terms of its index in pages. Rows are deleted after it was built,
+    and many texts have the same score."""
+    rng = random.Random(11)
+    often = [f"w{n}" for n in range(300)]
+    shares = [1 / (n + 1) for n in range(len(often))]
+    texts = [" ".join([*rng.choices(often, shares, k=rng.randrange(2, 9)), f"{rng.getrandbits(64):x}", f"{rng.getrandbits(64):x}"]) for _ in range(300_000)]
+    place = outside / f"many-{space}.lance"
+    lance.write_dataset(pa.table({"id": pa.array(range(len(texts)), pa.int64()), "body": texts}), place)
+    wire, path = server.wire(), f"/v1/table/{space}$t"
+    assert wire.post(f"{path}/register", {"location": str(place)}).status == 200
+    assert wire.post(f"{path}/create_index", {"column": "body", "index_type": "FTS", "stem": False, "remove_stop_words": False}).status < 300
+    deadline = time.monotonic() + 120
+    while not wire.post(f"{path}/index/list", {}).json["indexes"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert wire.post(f"{path}/delete", {"predicate": "id % 9 = 4"}).status == 200
+    native = lance.dataset(place)
+    for _ in range(40):
+        words, k = rng.sample(often, rng.randrange(1, 4)) + rng.choice([[], [rng.choice(texts).split()[-1]]]), rng.choice([1, 10, 70])
+        query = {"query": " ".join(words), "columns": ["body"]}
+        want = native.to_table(["id", "_score"], full_text_query=query, limit=k).to_pydict()
+        got = wire.post(f"{path}/query", {"k": k, "vector": [], "full_text_query": query, "columns": {"column_names": ["id", "_score"]}}).table.to_pydict()
+        assert len(got["id"]) == len(want["id"]) > 0, query
+        assert all(near(a, b) for a, b in zip(got["_score"], sorted(want["_score"], reverse=True), strict=True)), query
+        least = min(want["_score"])  # of the rows with that score, native Lance may take others
+        best = [{i for i, score in zip(found["id"], found["_score"]) if not near(score, least)} for found in (got, want)]
+        assert best[0] == best[1], query
+        assert all(i % 9 != 4 for i in got["id"]), query
+    wire.close()

@@ -12,6 +12,9 @@
 // A quota of stored bytes has no bucket. It compares its amount with the bytes that package usage has metered, and refuses
 // only operations that add data ([Adds]).
 //
+// A quota of parts has no bucket either, and refuses nothing: it bounds the parts of a query that run at once
+// ([Admission.Parts]).
+//
 // If the records cannot be reached, requests are admitted: a quota is no right. Read bucket.go first.
 package quota
 
